@@ -1,0 +1,103 @@
+# make                  build/ngx_http_admission_module.so for the installed
+#                       NGINX (Debian, Ubuntu: package nginx-dev)
+# make NGINX_SRC=DIR    the same for the NGINX whose sources are in DIR;
+#                       NGINX_CONFIGURE_FLAGS as `nginx -V` of it prints them
+# make install          into the modules directory of that NGINX (DESTDIR)
+# make asan             build/asan/nginx and build/asan/*.so with sanitizers
+# make clean
+#
+# CC, CFLAGS and LDFLAGS are used if set.  BUILD is the directory to build in.
+# NGINX's own build does the compiling: the sources, the scripts and how they
+# depend on each other are in `config` and `config.make`.
+
+NGINX_DEV     = /usr/share/nginx/src
+BUILD         = build
+
+CFLAGS        ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+LDFLAGS       ?= -Wl,-z,relro -Wl,-z,now
+
+# -Werror comes from NGINX; given here it would break its feature tests
+
+WARNINGS      = -Wall -Wextra -Wformat -Wformat-security -Wno-unused-parameter
+
+SHELL         = /bin/bash
+.SHELLFLAGS   = -e -o pipefail -c
+
+ROOT          := $(CURDIR)
+OUT           := $(abspath $(BUILD))
+TREE          := $(OUT)/tree
+OBJS          := $(OUT)/objs
+NAME          := ngx_http_admission_module.so
+MODULE        := $(OUT)/$(NAME)
+
+ifdef NGINX_SRC
+SOURCE        := $(abspath $(NGINX_SRC))
+CONFIGURE     = --with-compat $(NGINX_CONFIGURE_FLAGS)
+else
+SOURCE        := $(NGINX_DEV)
+CONFIGURE     = "$${NGX_CONF_FLAGS[@]}" $(NGINX_CONFIGURE_FLAGS)
+endif
+
+# whatever changes this text needs another ./configure
+
+KEY           = $(SOURCE) $(CC) $(CFLAGS) $(WARNINGS) $(LDFLAGS) $(CONFIGURE) \
+                $(sort $(wildcard src/*.c src/*.h lua/*.lua))
+
+# the environment's would replace NGINX's own flags
+unexport CFLAGS LDFLAGS
+
+
+.PHONY: all install clean asan FORCE
+
+all: $(MODULE)
+
+$(MODULE): $(OUT)/configured FORCE
+	@$(MAKE) --no-print-directory -C $(TREE) -f $(OBJS)/Makefile modules \
+	    | { grep -v -e "Nothing to be done for 'modules'" || true; }
+	@# never written in place: a running NGINX has it mapped
+	@cmp -s $(OBJS)/$(NAME) $@ || { \
+	    cp $(OBJS)/$(NAME) $@.tmp && mv $@.tmp $@ && echo "built $@"; }
+
+# A tree of links stands for the sources: configure writes a Makefile next to
+# itself, which has to stay out of /usr/share and out of the user's directory.
+
+$(OUT)/configured: $(OUT)/key config config.make $(wildcard \
+        $(SOURCE)/conf_flags $(SOURCE)/src/core/nginx.h)
+	@test -e $(SOURCE)/src/core/nginx.h || { \
+	    echo "no NGINX in $(SOURCE): install nginx-dev, or set NGINX_SRC"; \
+	    exit 1; } >&2
+	@rm -rf $(TREE) $(OBJS)
+	@mkdir -p $(TREE)
+	@ln -s $(SOURCE)/* $(TREE)
+	@rm -rf $(TREE)/Makefile $(TREE)/objs
+	@cd $(TREE); \
+	test ! -e conf_flags || . ./conf_flags; \
+	configure=./configure; test -x $$configure || configure=auto/configure; \
+	$$configure $(CONFIGURE) --with-cc=$(CC) \
+	    --with-cc-opt='$(CFLAGS) -fPIC $(WARNINGS)' \
+	    --with-ld-opt='$(LDFLAGS)' --builddir=$(OBJS) \
+	    --add-dynamic-module=$(ROOT) > $(OUT)/configure.log \
+	    || { sed -n '/: error:/,$$p' $(OUT)/configure.log >&2; \
+	         echo "see $(OUT)/configure.log and $(OBJS)/autoconf.err" >&2; \
+	         exit 1; }
+	@touch $@
+
+$(OUT)/key: FORCE
+	@$(shell mkdir -p $(OUT))$(file > $@.tmp,$(KEY)) \
+	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+
+# configure has worked out where modules go
+
+install: all
+	@dir=$$(sed -n 's|^.*(DESTDIR)\(.*\)/$(NAME).old.*$$|\1|p' \
+	    $(OBJS)/Makefile); \
+	install -d "$(DESTDIR)$$dir"; \
+	cp $(MODULE) "$(DESTDIR)$$dir/$(NAME).tmp"; \
+	mv "$(DESTDIR)$$dir/$(NAME).tmp" "$(DESTDIR)$$dir/$(NAME)"; \
+	echo "installed $(DESTDIR)$$dir/$(NAME)"
+
+clean:
+	rm -rf $(OUT)
+
+asan:
+	.ci/build-asan
