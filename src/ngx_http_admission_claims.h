@@ -1,0 +1,111 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The kinds of signed tokens (contract, 3): what each must say to be one,
+ * and what a verified one says.  Knows no request.
+ *
+ * Tokens that verified are remembered by all their bytes, a bounded number
+ * per worker, until they expire: a token seen before costs a hash and a
+ * comparison in constant time.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_CLAIMS_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_CLAIMS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_key.h"
+
+
+#define NGX_HTTP_ADMISSION_USER_MAX     256          /* bytes of a user id */
+#define NGX_HTTP_ADMISSION_EVENT_MAX    64           /* bytes of an event id */
+#define NGX_HTTP_ADMISSION_LEEWAY       5            /* s, of exp and nbf */
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_TOKEN_TIER1 = 0,
+    NGX_HTTP_ADMISSION_TOKEN_TIER2,
+    NGX_HTTP_ADMISSION_TOKEN_USER,
+    NGX_HTTP_ADMISSION_TOKEN_VISITOR,
+    NGX_HTTP_ADMISSION_TOKEN_TICKET,
+    NGX_HTTP_ADMISSION_TOKEN_PLACE,
+    NGX_HTTP_ADMISSION_TOKEN_KINDS
+} ngx_http_admission_token_e;
+
+
+typedef struct {
+    ngx_str_t                   sub;        /* event, in lower case */
+    ngx_str_t                   uid;        /* user; of a user token its id */
+    ngx_str_t                   vis;        /* visitor */
+    ngx_str_t                   email;
+    ngx_str_t                   role;
+
+    int64_t                     tier;       /* 0: absent */
+    int64_t                     position;   /* 0: absent */
+
+    /* microseconds on the event's clock; 0: absent */
+    int64_t                     at;         /* time of issue of the ticket,
+                                               of a place its own */
+    int64_t                     act;        /* activation */
+    int64_t                     adm;        /* admission, or turn */
+    int64_t                     score;      /* of a place */
+    int64_t                     epoch;      /* of a place */
+
+    /* seconds since 1970; 0: absent */
+    int64_t                     iat;
+    int64_t                     exp;
+    int64_t                     nbf;
+} ngx_http_admission_claims_t;
+
+
+typedef struct {
+    ngx_http_admission_token_e      kind;
+    ngx_http_admission_keyring_t   *keys;   /* NULL: nothing verifies */
+    ngx_uint_t                      algs;   /* mask; HS256 but for users */
+
+    /* names of the claims of user tokens; empty: the defaults */
+    ngx_str_t                       id;
+    ngx_str_t                       email;
+    ngx_str_t                       role;
+    ngx_str_t                       type;   /* what "type" must say, if there;
+                                               empty: not looked at */
+} ngx_http_admission_verifier_t;
+
+
+/*
+ * Verifies a token at the time now (seconds, Redis's).  NGX_OK: *claims is
+ * allocated from pool, its strings too.  NGX_DECLINED: it is no token of
+ * this kind, *why says so in a constant text.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_token_verify(ngx_http_admission_verifier_t *v,
+    ngx_str_t *token, time_t now, ngx_pool_t *pool,
+    ngx_http_admission_claims_t **claims, const char **why);
+
+/*
+ * Signs those of the claims that the kind has and that are present; the
+ * token is allocated from pool.  NGX_ERROR: no memory, or OpenSSL failed.
+ */
+ngx_int_t ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
+    ngx_http_admission_keyring_t *keys, ngx_http_admission_claims_t *claims,
+    ngx_pool_t *pool, ngx_str_t *token);
+
+/*
+ * Checks an event id ([A-Za-z0-9._-]{1,64}) and folds it to lower case into
+ * dst, which has room for id->len bytes and may be id->data.
+ * NGX_DECLINED: it is none.
+ */
+ngx_int_t ngx_http_admission_event_id(ngx_str_t *id, u_char *dst);
+
+/* whether an id is a user's: 1 to 256 bytes, no control characters, UTF-8 */
+ngx_uint_t ngx_http_admission_is_user_id(ngx_str_t *id);
+
+
+/* the worker's memory of verified tokens; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_verified_init(ngx_cycle_t *cycle);
+
+
+#endif /* _NGX_HTTP_ADMISSION_CLAIMS_H_INCLUDED_ */

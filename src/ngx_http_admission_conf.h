@@ -1,0 +1,185 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Configuration: what the directives mean, read-only after the merge.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_CONF_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_CONF_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_claims.h"
+#include "ngx_http_admission_redis.h"
+
+
+/* kinds of admission_secret */
+#define NGX_HTTP_ADMISSION_SECRET_TIER1   0
+#define NGX_HTTP_ADMISSION_SECRET_TIER2   1
+#define NGX_HTTP_ADMISSION_SECRET_USER    2
+#define NGX_HTTP_ADMISSION_SECRET_ADMIN   3
+#define NGX_HTTP_ADMISSION_SECRETS        4
+
+/* admission_user */
+#define NGX_HTTP_ADMISSION_USER_OFF       0
+#define NGX_HTTP_ADMISSION_USER_JWT       1
+#define NGX_HTTP_ADMISSION_USER_VISITOR   2
+#define NGX_HTTP_ADMISSION_USER_VARIABLE  3
+
+/* admission_tier2 */
+#define NGX_HTTP_ADMISSION_OFF            0
+#define NGX_HTTP_ADMISSION_ON             1
+#define NGX_HTTP_ADMISSION_VARIABLE       2
+
+/* admission_deny */
+#define NGX_HTTP_ADMISSION_DENY_AUTO      0
+#define NGX_HTTP_ADMISSION_DENY_REDIRECT  1
+#define NGX_HTTP_ADMISSION_DENY_JSON      2
+#define NGX_HTTP_ADMISSION_DENY_STATUS    3
+
+/* content handlers */
+#define NGX_HTTP_ADMISSION_CONTENT_NONE   0
+#define NGX_HTTP_ADMISSION_CONTENT_QUEUE  1
+
+/* secure= of admission_cookie */
+#define NGX_HTTP_ADMISSION_SECURE_OFF     0
+#define NGX_HTTP_ADMISSION_SECURE_ON      1
+#define NGX_HTTP_ADMISSION_SECURE_AUTO    2
+
+
+/* one line of admission_events; times in ms */
+typedef struct {
+    ngx_str_node_t              sn;             /* str: the id */
+
+    int64_t                     threshold;
+    ngx_msec_t                  active_ttl;
+    ngx_msec_t                  session_max;
+    ngx_msec_t                  claim_ttl;
+    ngx_msec_t                  seen_ttl;
+    ngx_msec_t                  restore_wait;
+    ngx_msec_t                  admit_interval;
+    ngx_int_t                   admit_batch;
+    ngx_msec_t                  token_ttl;
+    ngx_flag_t                  admissions_stream;
+
+    ngx_str_t                   title;
+    ngx_str_t                   artist;
+    ngx_str_t                   info;           /* JSON: eventInfo */
+} ngx_http_admission_event_conf_t;
+
+
+typedef struct {
+    ngx_shm_zone_t                    *zone;
+    ngx_http_admission_redis_conf_t   *redis;       /* NULL: as if down */
+
+    ngx_rbtree_t                       events;      /* by id */
+    ngx_rbtree_node_t                  sentinel;
+    ngx_http_admission_event_conf_t    event_default;
+    unsigned                           events_seen:1;
+    unsigned                           events_listed_only:1;
+    unsigned                           in_use:1;    /* some directive of a
+                                                       location needs it */
+} ngx_http_admission_main_conf_t;
+
+
+typedef struct {
+    ngx_flag_t                  users;          /* some location of the
+                                                   server uses
+                                                   admission_user */
+} ngx_http_admission_srv_conf_t;
+
+
+typedef struct {
+    ngx_uint_t                      source;     /* NGX_HTTP_..._USER_* */
+    ngx_http_complex_value_t        value;      /* of _VARIABLE */
+    ngx_uint_t                      algs;
+    ngx_str_t                       id;
+    ngx_str_t                       email;
+    ngx_str_t                       role;
+    ngx_str_t                       type;
+} ngx_http_admission_user_conf_t;
+
+
+typedef struct {
+    ngx_uint_t                      mode;       /* _OFF, _ON, _VARIABLE */
+    ngx_http_complex_value_t        value;      /* of _VARIABLE */
+    ngx_uint_t                      methods;    /* mask of NGX_HTTP_*;
+                                                   0: all */
+    unsigned                        any_event:1;
+    unsigned                        bind:1;
+    unsigned                        strict:1;
+} ngx_http_admission_tier2_conf_t;
+
+
+typedef struct {
+    ngx_str_t                   name;
+    ngx_str_t                   path;
+    ngx_str_t                   domain;         /* empty: none */
+    ngx_str_t                   samesite;       /* Lax, Strict, None;
+                                                   empty: none */
+    ngx_uint_t                  secure;         /* NGX_HTTP_..._SECURE_* */
+    unsigned                    httponly:1;
+    unsigned                    per_event:1;
+} ngx_http_admission_cookie_conf_t;
+
+
+typedef struct {
+    ngx_http_complex_value_t          *event;         /* NULL: none */
+    ngx_http_admission_user_conf_t    *user;          /* never NULL after
+                                                         the merge */
+    ngx_http_admission_tier2_conf_t   *tier2;         /* likewise */
+    ngx_uint_t                         deny;
+    ngx_http_complex_value_t          *queue_uri;     /* NULL: the default */
+    ngx_http_complex_value_t          *login_uri;     /* NULL: none */
+    ngx_http_complex_value_t          *bypass;        /* NULL: none */
+    ngx_array_t                       *cors;          /* ngx_str_t origins in
+                                                         lower case, or
+                                                         NULL */
+
+    /* by ngx_http_admission_token_e */
+    ngx_http_admission_cookie_conf_t  *cookies[NGX_HTTP_ADMISSION_TOKEN_KINDS];
+
+    /* by NGX_HTTP_ADMISSION_SECRET_*; NULL: none */
+    ngx_http_admission_keyring_t      *secrets[NGX_HTTP_ADMISSION_SECRETS];
+
+    /* made by the merge: what verifies, and signs, each kind of token */
+    ngx_http_admission_verifier_t     verifiers[NGX_HTTP_ADMISSION_TOKEN_KINDS];
+
+    ngx_uint_t                         content;       /* NGX_HTTP_..._CONTENT */
+    ngx_flag_t                         admin;         /* of admission_queue_api
+                                                       */
+} ngx_http_admission_loc_conf_t;
+
+
+extern ngx_module_t  ngx_http_admission_module;
+
+
+/*
+ * What is configured for an event, by its id in lower case; NULL: it is
+ * not an event here (contract, 2: admission_events).
+ */
+ngx_http_admission_event_conf_t *ngx_http_admission_event_conf(
+    ngx_http_admission_main_conf_t *mcf, ngx_str_t *id);
+
+/* the worker's Redis client; NULL: none configured */
+ngx_http_admission_redis_t *ngx_http_admission_redis(void);
+
+
+void *ngx_http_admission_create_main_conf(ngx_conf_t *cf);
+char *ngx_http_admission_init_main_conf(ngx_conf_t *cf, void *conf);
+void *ngx_http_admission_create_srv_conf(ngx_conf_t *cf);
+char *ngx_http_admission_merge_srv_conf(ngx_conf_t *cf, void *parent,
+    void *child);
+void *ngx_http_admission_create_loc_conf(ngx_conf_t *cf);
+char *ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent,
+    void *child);
+
+extern ngx_command_t  ngx_http_admission_commands[];
+
+
+#endif /* _NGX_HTTP_ADMISSION_CONF_H_INCLUDED_ */

@@ -1,0 +1,89 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What the module knows of a request.  Internal redirects clear r->ctx, so
+ * the context is found again through the cleanup list of the request's
+ * pool, as the realip module does.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_CTX_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_CTX_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_VERDICT_NONE = 0,            /* "-" */
+    NGX_HTTP_ADMISSION_VERDICT_PASS,
+    NGX_HTTP_ADMISSION_VERDICT_BYPASS,
+    NGX_HTTP_ADMISSION_VERDICT_TIER1,
+    NGX_HTTP_ADMISSION_VERDICT_TIER2,
+    NGX_HTTP_ADMISSION_VERDICT_USER,
+    NGX_HTTP_ADMISSION_VERDICT_LIMITED,
+    NGX_HTTP_ADMISSION_VERDICT_ERROR
+} ngx_http_admission_verdict_e;
+
+
+typedef struct {
+    ngx_str_t                       id;         /* empty: nobody known */
+    ngx_str_t                       email;
+    ngx_str_t                       role;
+    ngx_http_admission_claims_t    *claims;     /* of a user token, or NULL */
+} ngx_http_admission_user_t;
+
+
+typedef struct {
+    /*
+     * who asks, found on first use and kept while the request stays in
+     * locations with the same admission_user (user_of)
+     */
+    ngx_http_admission_user_t          user;
+    ngx_http_admission_loc_conf_t     *user_of;     /* NULL: not looked yet */
+    unsigned                           user_bearer:1;  /* was said by
+                                                          Authorization */
+
+    ngx_http_admission_claims_t       *entry;       /* verified entry token
+                                                       that let it pass */
+
+    ngx_http_admission_verdict_e       verdict;
+    const char                        *reason;      /* constant text, or
+                                                       NULL */
+    int64_t                            position;    /* 0: none */
+
+    /* the gate */
+    unsigned                           judged:1;    /* in this location */
+    unsigned                           denied:1;    /* error_page of a denial
+                                                       is not judged */
+    unsigned                           gated:1;     /* a tier or limit looked
+                                                       at it */
+    ngx_http_admission_redis_call_t   *call;        /* the operation that the
+                                                       request waits for;
+                                                       cancelled by the
+                                                       cleanup */
+    ngx_int_t                          answer;      /* of that operation */
+    unsigned                           answered:1;
+} ngx_http_admission_ctx_t;
+
+
+/* the request's context, the main request's for a subrequest; NULL: none */
+ngx_http_admission_ctx_t *ngx_http_admission_ctx(ngx_http_request_t *r);
+
+/* the same, made if there is none; NULL: no memory */
+ngx_http_admission_ctx_t *ngx_http_admission_ctx_get(ngx_http_request_t *r);
+
+/*
+ * The event of a request by admission_event, in lower case, allocated from
+ * r->pool; empty: none, or not an event id.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_request_event(ngx_http_request_t *r,
+    ngx_str_t *event);
+
+
+#endif /* _NGX_HTTP_ADMISSION_CTX_H_INCLUDED_ */

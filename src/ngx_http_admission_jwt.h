@@ -1,0 +1,51 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * JWS compact serialization (RFC 7515) of JSON claims (RFC 7519) under
+ * HMAC (RFC 7518, 3.2).  Pure functions: bytes in, bytes out; they know no
+ * request, no clock and no kind of token.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_JWT_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_JWT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <jansson.h>
+
+#include "ngx_http_admission_key.h"
+
+
+#define NGX_HTTP_ADMISSION_JWT_MAX   4096           /* bytes of a token */
+
+
+/* room that a token with a payload of len bytes takes, at most */
+#define ngx_http_admission_jwt_size(len)                                      \
+    (64 + ngx_base64_encoded_length(len) + 1                                  \
+     + ngx_base64_encoded_length(NGX_HTTP_ADMISSION_MAC_MAX))
+
+
+/*
+ * Signs a JSON payload as HS256 with the ring's first key.  token->data is
+ * the caller's, of ngx_http_admission_jwt_size(payload->len) bytes.
+ * NGX_ERROR: OpenSSL failed.
+ */
+ngx_int_t ngx_http_admission_jwt_sign(ngx_http_admission_keyring_t *ring,
+    ngx_str_t *payload, ngx_str_t *token);
+
+/*
+ * Verifies form, header and signature; the payload must be a JSON object
+ * without duplicate claims.  algs is a mask of 1 << NGX_HTTP_ADMISSION_HS*.
+ * Returns NULL and the payload, for the caller to json_decref(), or what
+ * was wrong with the token, a constant text for a log.
+ */
+const char *ngx_http_admission_jwt_verify(
+    ngx_http_admission_keyring_t *ring, ngx_uint_t algs, ngx_str_t *token,
+    json_t **payload);
+
+
+#endif /* _NGX_HTTP_ADMISSION_JWT_H_INCLUDED_ */

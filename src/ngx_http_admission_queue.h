@@ -1,0 +1,139 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Tier 2: the queue of an event.  The only file that knows its Redis keys
+ * and what its scripts take and return; it knows no request.
+ *
+ * All calls return, complete and cancel as ngx_http_admission_redis_call()
+ * does: NULL is a failure without a completion.  What they are given is
+ * copied.  Completions get rc NGX_OK and the answer, or NGX_ERROR and NULL:
+ * Redis did not answer, or answered with an error or something that is not
+ * ours (logged).  An error is never an admission.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_QUEUE_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_QUEUE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_claims.h"
+#include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_script.h"
+
+
+#define NGX_HTTP_ADMISSION_THRESHOLD_MAX  10000000
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_QUEUE_CHECK = 0,     /* joins, or reports */
+    NGX_HTTP_ADMISSION_QUEUE_STATUS,        /* never joins */
+    NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT      /* likewise */
+} ngx_http_admission_queue_mode_e;
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_QUEUE_NOT_IN = 0,
+    NGX_HTTP_ADMISSION_QUEUE_WAITING,
+    NGX_HTTP_ADMISSION_QUEUE_ACTIVE,
+    NGX_HTTP_ADMISSION_QUEUE_POSITION_USED  /* by another user */
+} ngx_http_admission_queue_state_e;
+
+
+/* a user's call */
+typedef struct {
+    ngx_str_t                            event;     /* in lower case */
+    ngx_http_admission_event_conf_t     *conf;
+    ngx_str_t                            user;
+    ngx_http_admission_queue_mode_e      mode;
+
+    /* verified, for this event and user; NULL and 0: none shown */
+    ngx_http_admission_claims_t         *tier1;     /* with position and at */
+    ngx_http_admission_claims_t        **places;
+    ngx_uint_t                           nplaces;
+} ngx_http_admission_queue_ask_t;
+
+
+typedef struct {
+    ngx_http_admission_queue_state_e     state;
+
+    int64_t                              position;  /* waiting: from 1 */
+    int64_t                              size;      /* users waiting */
+    int64_t                              active;
+    int64_t                              threshold; /* in force */
+
+    int64_t                              now;       /* µs, Redis's */
+    int64_t                              clock;     /* µs, the event's */
+    int64_t                              epoch;     /* µs */
+    int64_t                              score;     /* waiting */
+    int64_t                              adm;       /* in: µs, event's clock */
+    int64_t                              expires;   /* in: ms, Redis's, when
+                                                       the slot ends */
+    int64_t                              rate;      /* admissions measured, in
+                                                       1/1000 a second; -1:
+                                                       none yet */
+} ngx_http_admission_queue_answer_t;
+
+
+typedef void (*ngx_http_admission_queue_done_pt)(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
+
+
+/* check, status, heartbeat: each is a heartbeat, each may restore a place */
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_ask(
+    ngx_http_admission_queue_ask_t *ask,
+    ngx_http_admission_queue_done_pt done, void *data);
+
+/*
+ * Leaves; with beacon set only after NGX_HTTP_ADMISSION_BEACON ms without
+ * any heartbeat.
+ */
+#define NGX_HTTP_ADMISSION_BEACON  10000
+
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_leave(
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf, ngx_str_t *user,
+    ngx_uint_t beacon, ngx_http_admission_queue_done_pt done, void *data);
+
+/* the operator's calls: the answer has size, active and threshold */
+typedef enum {
+    NGX_HTTP_ADMISSION_QUEUE_LOOK = 0,
+    NGX_HTTP_ADMISSION_QUEUE_CLEAR,
+    NGX_HTTP_ADMISSION_QUEUE_SET_THRESHOLD,     /* to value */
+    NGX_HTTP_ADMISSION_QUEUE_UNSET_THRESHOLD    /* to the configuration's */
+} ngx_http_admission_queue_admin_e;
+
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_admin(
+    ngx_http_admission_queue_admin_e what, int64_t value, ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_done_pt done, void *data);
+
+/*
+ * Whether the user is active now, without being a heartbeat: the answer's
+ * state is ACTIVE or NOT_IN, nothing else is set.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_is_active(
+    ngx_str_t *event, ngx_str_t *user,
+    ngx_http_admission_queue_done_pt done, void *data);
+
+/*
+ * One step of the schedule: admissions and clean-up, bounded.  *answer has
+ * size, active and threshold; state is WAITING while there is work left in
+ * the event (anyone waiting or active), and rate > 0 if this step stopped at
+ * a bound and the next may follow at once.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_step(
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_done_pt done, void *data);
+
+
+/* s until the next poll of one at this position; 0: in, or unknown */
+ngx_uint_t ngx_http_admission_queue_next_poll(int64_t position);
+
+/* s that one at this position waits, by the rate measured */
+int64_t ngx_http_admission_queue_estimate(int64_t position, int64_t rate);
+
+
+#endif /* _NGX_HTTP_ADMISSION_QUEUE_H_INCLUDED_ */

@@ -1,0 +1,91 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The Redis client of a worker, on NGINX's event loop.  hiredis is the
+ * protocol codec only; the connections are NGINX's.
+ *
+ * Callers see a client, calls and completions: which node answers, over
+ * what, after how many redirects, and whether a breaker lets a call out at
+ * all, is the client's business.
+ *
+ * A call has one owner, one deadline, and exactly one completion, unless it
+ * is cancelled: then none.  A call that may have reached Redis is never sent
+ * again.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_REDIS_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_REDIS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <hiredis/hiredis.h>
+
+
+typedef struct ngx_http_admission_redis_conf_s  ngx_http_admission_redis_conf_t;
+typedef struct ngx_http_admission_redis_s       ngx_http_admission_redis_t;
+typedef struct ngx_http_admission_redis_call_s  ngx_http_admission_redis_call_t;
+
+
+/*
+ * rc NGX_OK: the reply, which lives until the completion returns.
+ * NGX_DECLINED: Redis answered with an error, which is in reply->str.
+ * NGX_ERROR: no answer (deadline, connection lost, rubbish); reply is NULL.
+ *
+ * Called from the event loop, never from inside the function that issued
+ * the call, and free to issue and cancel any calls.
+ */
+typedef void (*ngx_http_admission_redis_done_pt)(void *data, ngx_int_t rc,
+    redisReply *reply);
+
+
+/*
+ * Configuration: "admission_redis url... [param=value...]".  The parser
+ * returns NGX_CONF_OK, or logs the value and what is allowed and returns
+ * NGX_CONF_ERROR.  *redis is allocated from cf->pool.
+ */
+char *ngx_http_admission_redis_parse(ngx_conf_t *cf,
+    ngx_http_admission_redis_conf_t **redis);
+
+/* what stands before every key; empty by default */
+ngx_str_t *ngx_http_admission_redis_prefix(
+    ngx_http_admission_redis_conf_t *redis);
+
+/* the deadline of a call, connecting included, in ms */
+ngx_msec_t ngx_http_admission_redis_timeout(
+    ngx_http_admission_redis_conf_t *redis);
+
+
+/* the worker's client, connected on first use; NULL: no memory */
+ngx_http_admission_redis_t *ngx_http_admission_redis_create(
+    ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf);
+
+/*
+ * Closes every connection; calls still out complete with NGX_ERROR first.
+ * For exit_process: no call may be issued after it.
+ */
+void ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis);
+
+
+/*
+ * Issues a command.  argv[key] is the key that decides about the node, key
+ * = 0 if there is none.  The arguments are copied.  NULL: it could not be
+ * issued at all (no memory, no connection to be had, Redis known to be
+ * down): there is no completion then, and the caller treats it as
+ * NGX_ERROR.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_redis_call(
+    ngx_http_admission_redis_t *redis, ngx_uint_t argc, ngx_str_t *argv,
+    ngx_uint_t key, ngx_http_admission_redis_done_pt done, void *data);
+
+/*
+ * The owner goes away: its completion will not be called, the reply is read
+ * and dropped.  Not after the completion.
+ */
+void ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call);
+
+
+#endif /* _NGX_HTTP_ADMISSION_REDIS_H_INCLUDED_ */

@@ -1,0 +1,74 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Answers that the module makes itself: JSON, redirects, their headers, and
+ * the rules about other origins (contract, 5: CORS and CSRF).
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_RESPOND_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_RESPOND_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+/*
+ * All of these return what a content handler returns: they send, and do not
+ * finalize.  Every answer is "no-store" and carries the CORS headers where
+ * admission_cors says so.
+ */
+
+/* a JSON document; body is the caller's, of r->pool */
+ngx_int_t ngx_http_admission_respond_json(ngx_http_request_t *r,
+    ngx_uint_t status, ngx_str_t *body);
+
+/*
+ * {"error": text, "code": code, <more>}; more is ready JSON members, or
+ * NULL, e.g. "\"redirectTo\":\"/queue/x\"".
+ */
+ngx_int_t ngx_http_admission_respond_error(ngx_http_request_t *r,
+    ngx_uint_t status, const char *code, const char *text, ngx_str_t *more);
+
+/* 503 UNAVAILABLE with retryAfter and Retry-After */
+ngx_int_t ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
+    ngx_uint_t retry_after);
+
+/* 405 METHOD_NOT_ALLOWED; allow as in the Allow header */
+ngx_int_t ngx_http_admission_respond_method(ngx_http_request_t *r,
+    const char *allow);
+
+/* status 302 or 303; location is a path of this site */
+ngx_int_t ngx_http_admission_respond_redirect(ngx_http_request_t *r,
+    ngx_uint_t status, ngx_str_t *location);
+
+
+/* a header of the answer; name is constant.  NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_add_header(ngx_http_request_t *r,
+    const char *name, ngx_str_t *value);
+
+/* CORS headers for an allowed Origin, Vary for any; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_cors_headers(ngx_http_request_t *r);
+
+/* OPTIONS with Origin and Access-Control-Request-Method */
+ngx_uint_t ngx_http_admission_is_preflight(ngx_http_request_t *r);
+
+/* 204 to a preflight; methods as in Access-Control-Allow-Methods */
+ngx_int_t ngx_http_admission_respond_preflight(ngx_http_request_t *r,
+    const char *methods);
+
+/* whether a state-changing call may come from where it comes from */
+ngx_uint_t ngx_http_admission_same_site(ngx_http_request_t *r);
+
+
+/* s as a JSON string with its quotes, allocated from pool */
+ngx_int_t ngx_http_admission_json_string(ngx_pool_t *pool, ngx_str_t *s,
+    ngx_str_t *json);
+
+
+#endif /* _NGX_HTTP_ADMISSION_RESPOND_H_INCLUDED_ */

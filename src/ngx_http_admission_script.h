@@ -1,0 +1,45 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The Lua scripts, built in from lua/ (see config.make).  They run by
+ * EVALSHA; a NOSCRIPT reply, and no other, has the script sent in whole by
+ * EVAL once, within the deadline of the call.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_SCRIPT_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_SCRIPT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_redis.h"
+
+
+typedef struct ngx_http_admission_script_s  ngx_http_admission_script_t;
+
+
+extern ngx_http_admission_script_t  ngx_http_admission_script_queue_check;
+extern ngx_http_admission_script_t  ngx_http_admission_script_queue_leave;
+extern ngx_http_admission_script_t  ngx_http_admission_script_queue_step;
+extern ngx_http_admission_script_t  ngx_http_admission_script_queue_admin;
+
+
+/* names and hashes the scripts; once, while the configuration is read */
+void ngx_http_admission_scripts_init(void);
+
+/*
+ * Runs a script: argv is its keys, nkeys of them (at least one, all of one
+ * slot), then its arguments.  Returns, completes and cancels as
+ * ngx_http_admission_redis_call() does; the completion is always preceded
+ * by at most one EVALSHA and one EVAL.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_script_run(
+    ngx_http_admission_redis_t *redis, ngx_http_admission_script_t *script,
+    ngx_uint_t nkeys, ngx_uint_t argc, ngx_str_t *argv,
+    ngx_http_admission_redis_done_pt done, void *data);
+
+
+#endif /* _NGX_HTTP_ADMISSION_SCRIPT_H_INCLUDED_ */
