@@ -6,11 +6,35 @@
 # ngx_http_admission_lua_queue_check.  Comment lines become empty and
 # indentation goes; lines keep their numbers, so that an error that Redis
 # reports can be looked up in the script.
+#
+# A line "-- @include queue_lib.lua" stands for that file, and files *_lib.lua
+# are for that alone.  With -e FILE the one script is printed as it is sent to
+# Redis, for a look or a benchmark.
 
 set -e
 
 LC_ALL=C
 export LC_ALL
+
+# what spans lines would be damaged by dropping indentation and comments
+
+script() {
+    awk -v dir="`dirname "$1"`" '
+        /^-- @include / {
+            file = dir "/" $3
+            while ((got = (getline line < file)) > 0) { print line }
+            if (got < 0) { print file ": not found" > "/dev/stderr"; exit 1 }
+            close(file)
+            next
+        }
+        { print }
+    ' "$1" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e 's/^--.*//'
+}
+
+if [ "$1" = -e ]; then
+    script "$2"
+    exit
+fi
 
 cat << END
 
@@ -23,12 +47,14 @@ END
 
 for file in "$@"; do
 
-    # what spans lines would be damaged by dropping indentation and comments
-
     if grep -n -e '\[\[' -e '\[=' -e '\\$' "$file" >&2; then
         echo "$file: no long strings, block comments or continued lines" >&2
         exit 1
     fi
+
+    case "$file" in
+        *_lib.lua) continue ;;
+    esac
 
     name=`basename "$file" .lua | tr -c 'A-Za-z0-9\n' _`
 
@@ -36,9 +62,8 @@ for file in "$@"; do
 
     # "?" is escaped for the sake of trigraphs
 
-    sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e 's/^--.*//' \
-        -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' \
-        -e 's/.*/    "&\\n"/' "$file"
+    script "$file" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' \
+        -e 's/.*/    "&\\n"/'
 
     echo '    "";'
 done
