@@ -1,0 +1,429 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_jwt.h"
+
+
+/* {"alg":"HS256","typ":"JWT"} in base64url, also what is signed here */
+#define NGX_HTTP_ADMISSION_JWT_HEADER  "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+
+#define NGX_HTTP_ADMISSION_JWT_DECODED                                        \
+    (NGX_HTTP_ADMISSION_JWT_MAX / 4 * 3 + 2)
+
+
+typedef struct {
+    ngx_str_t                   header;
+    ngx_str_t                   payload;
+    ngx_str_t                   signature;
+    ngx_str_t                   input;      /* header.payload */
+} ngx_http_admission_jwt_t;
+
+
+static const char *ngx_http_admission_jwt_split(ngx_str_t *token,
+    ngx_http_admission_jwt_t *jwt);
+static const char *ngx_http_admission_jwt_header(ngx_str_t *header,
+    ngx_uint_t *alg);
+static const char *ngx_http_admission_jwt_header_json(json_t *header,
+    ngx_uint_t *alg);
+static const char *ngx_http_admission_jwt_signature(
+    ngx_http_admission_keyring_t *ring, ngx_uint_t alg,
+    ngx_http_admission_jwt_t *jwt);
+static const char *ngx_http_admission_jwt_json(ngx_str_t *part,
+    json_t **json);
+static ngx_int_t ngx_http_admission_base64url(u_char *dst, ngx_str_t *src,
+    size_t *len);
+
+
+static ngx_str_t  ngx_http_admission_jwt_algs[] = {
+    ngx_string("HS256"),
+    ngx_string("HS384"),
+    ngx_string("HS512")
+};
+
+
+/* HS256 headers as libraries write them: no need to parse those */
+
+static ngx_str_t  ngx_http_admission_jwt_usual[] = {
+    ngx_string(NGX_HTTP_ADMISSION_JWT_HEADER),
+
+    /* {"typ":"JWT","alg":"HS256"} */
+    ngx_string("eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9"),
+
+    /* {"alg":"HS256"} */
+    ngx_string("eyJhbGciOiJIUzI1NiJ9")
+};
+
+
+ngx_int_t
+ngx_http_admission_jwt_sign(ngx_http_admission_keyring_t *ring,
+    ngx_str_t *payload, ngx_str_t *token)
+{
+    u_char      mac[NGX_HTTP_ADMISSION_MAC_MAX];
+    ngx_str_t   src, dst;
+
+    dst.data = ngx_cpymem(token->data, NGX_HTTP_ADMISSION_JWT_HEADER ".",
+                          sizeof(NGX_HTTP_ADMISSION_JWT_HEADER ".") - 1);
+
+    ngx_encode_base64url(&dst, payload);
+
+    dst.data += dst.len;
+
+    src.data = mac;
+    src.len = ngx_http_admission_key_mac(ring, 0, NGX_HTTP_ADMISSION_HS256,
+                                         token->data, dst.data - token->data,
+                                         mac);
+    if (src.len == 0) {
+        return NGX_ERROR;
+    }
+
+    *dst.data++ = '.';
+
+    ngx_encode_base64url(&dst, &src);
+
+    token->len = dst.data + dst.len - token->data;
+
+    return NGX_OK;
+}
+
+
+const char *
+ngx_http_admission_jwt_verify(ngx_http_admission_keyring_t *ring,
+    ngx_uint_t algs, ngx_str_t *token, json_t **payload)
+{
+    ngx_uint_t                 alg;
+    const char                *why;
+    ngx_http_admission_jwt_t   jwt;
+
+    why = ngx_http_admission_jwt_split(token, &jwt);
+    if (why) {
+        return why;
+    }
+
+    alg = NGX_HTTP_ADMISSION_HS256;
+
+    why = ngx_http_admission_jwt_header(&jwt.header, &alg);
+    if (why) {
+        return why;
+    }
+
+    if (!(algs & ((ngx_uint_t) 1 << alg))) {
+        return "algorithm not allowed";
+    }
+
+    /* nothing of a payload is looked at before it is known whose it is */
+
+    why = ngx_http_admission_jwt_signature(ring, alg, &jwt);
+    if (why) {
+        return why;
+    }
+
+    why = ngx_http_admission_jwt_json(&jwt.payload, payload);
+    if (why) {
+        return why;
+    }
+
+    if (!json_is_object(*payload)) {
+        json_decref(*payload);
+        return "payload is not an object";
+    }
+
+    return NULL;
+}
+
+
+static const char *
+ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
+{
+    u_char  *p, *dot, *last;
+
+    if (token->len > NGX_HTTP_ADMISSION_JWT_MAX) {
+        return "token too long";
+    }
+
+    p = token->data;
+    last = p + token->len;
+
+    dot = ngx_strlchr(p, last, '.');
+    if (dot == NULL) {
+        return "not three parts";
+    }
+
+    jwt->header.data = p;
+    jwt->header.len = dot - p;
+
+    p = dot + 1;
+
+    dot = ngx_strlchr(p, last, '.');
+    if (dot == NULL) {
+        return "not three parts";
+    }
+
+    jwt->payload.data = p;
+    jwt->payload.len = dot - p;
+
+    jwt->input.data = token->data;
+    jwt->input.len = dot - token->data;
+
+    p = dot + 1;
+
+    if (ngx_strlchr(p, last, '.') != NULL) {
+        return "not three parts";
+    }
+
+    jwt->signature.data = p;
+    jwt->signature.len = last - p;
+
+    if (jwt->header.len == 0 || jwt->payload.len == 0
+        || jwt->signature.len == 0)
+    {
+        return "empty part";
+    }
+
+    return NULL;
+}
+
+
+/* *alg is HS256, unless the header says otherwise */
+
+static const char *
+ngx_http_admission_jwt_header(ngx_str_t *header, ngx_uint_t *alg)
+{
+    json_t      *json;
+    ngx_str_t   *usual;
+    ngx_uint_t   i;
+    const char  *why;
+
+    usual = ngx_http_admission_jwt_usual;
+
+    for (i = 0;
+         i < sizeof(ngx_http_admission_jwt_usual) / sizeof(ngx_str_t);
+         i++)
+    {
+        if (header->len == usual[i].len
+            && ngx_memcmp(header->data, usual[i].data, header->len) == 0)
+        {
+            return NULL;
+        }
+    }
+
+    if (ngx_http_admission_jwt_json(header, &json) != NULL) {
+        return "bad header";
+    }
+
+    why = ngx_http_admission_jwt_header_json(json, alg);
+
+    json_decref(json);
+
+    return why;
+}
+
+
+static const char *
+ngx_http_admission_jwt_header_json(json_t *header, ngx_uint_t *alg)
+{
+    size_t       len;
+    json_t      *value;
+    ngx_str_t   *algs;
+    ngx_uint_t   i;
+    const char  *name;
+
+    if (!json_is_object(header)) {
+        return "bad header";
+    }
+
+    /* lists what a reader has to understand: nothing is, here */
+
+    if (json_object_get(header, "crit")) {
+        return "header with \"crit\"";
+    }
+
+    value = json_object_get(header, "typ");
+
+    if (value && !json_is_string(value)) {
+        return "bad header";
+    }
+
+    value = json_object_get(header, "alg");
+
+    if (!json_is_string(value)) {
+        return "header without \"alg\"";
+    }
+
+    name = json_string_value(value);
+    len = json_string_length(value);
+
+    algs = ngx_http_admission_jwt_algs;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_ALGS; i++) {
+        if (len == algs[i].len && ngx_memcmp(name, algs[i].data, len) == 0) {
+            *alg = i;
+            return NULL;
+        }
+    }
+
+    return "algorithm not allowed";
+}
+
+
+static const char *
+ngx_http_admission_jwt_signature(ngx_http_admission_keyring_t *ring,
+    ngx_uint_t alg, ngx_http_admission_jwt_t *jwt)
+{
+    size_t      len, size;
+    u_char      mac[NGX_HTTP_ADMISSION_MAC_MAX];
+    u_char      signature[NGX_HTTP_ADMISSION_MAC_MAX + 2];
+    ngx_uint_t  i;
+
+    if (jwt->signature.len
+        > ngx_base64_encoded_length(NGX_HTTP_ADMISSION_MAC_MAX))
+    {
+        return "bad signature";
+    }
+
+    if (ngx_http_admission_base64url(signature, &jwt->signature, &len)
+        != NGX_OK)
+    {
+        return "bad base64url";
+    }
+
+    for (i = 0; i < ring->keys.nelts; i++) {
+
+        size = ngx_http_admission_key_mac(ring, i, alg, jwt->input.data,
+                                          jwt->input.len, mac);
+
+        if (size && ngx_http_admission_equal(mac, size, signature, len)) {
+            return NULL;
+        }
+    }
+
+    return "bad signature";
+}
+
+
+static const char *
+ngx_http_admission_jwt_json(ngx_str_t *part, json_t **json)
+{
+    size_t        len;
+    u_char        buf[NGX_HTTP_ADMISSION_JWT_DECODED];
+    json_error_t  error;
+
+    if (ngx_http_admission_base64url(buf, part, &len) != NGX_OK) {
+        return "bad base64url";
+    }
+
+    /*
+     * jansson itself refuses invalid UTF-8, \u0000, anything after the value
+     * and depths over 2048
+     */
+
+    *json = json_loadb((char *) buf, len,
+                       JSON_REJECT_DUPLICATES|JSON_DECODE_ANY, &error);
+
+    return *json ? NULL : "bad JSON";
+}
+
+
+/*
+ * base64url without padding, in its one canonical form: NGINX's own decoder
+ * also takes padding and stray bits, so that a token had several spellings.
+ * dst has room for 3 bytes per 4 characters begun.
+ */
+
+static ngx_int_t
+ngx_http_admission_base64url(u_char *dst, ngx_str_t *src, size_t *len)
+{
+    size_t       n;
+    u_char      *p, *s, a, b, c, d, bad;
+
+#define XX  0x80
+
+    static u_char  table[] = {
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, 62, XX, XX,
+        52, 53, 54, 55, 56, 57, 58, 59, 60, 61, XX, XX, XX, XX, XX, XX,
+        XX,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14,
+        15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, XX, XX, XX, XX, 63,
+        XX, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+        41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, XX, XX, XX, XX, XX,
+
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+        XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX
+    };
+
+#undef XX
+
+    p = dst;
+    s = src->data;
+    bad = 0;
+
+    for (n = src->len; n >= 4; n -= 4) {
+        a = table[s[0]];
+        b = table[s[1]];
+        c = table[s[2]];
+        d = table[s[3]];
+
+        bad |= a | b | c | d;
+
+        *p++ = (u_char) (a << 2 | b >> 4);
+        *p++ = (u_char) (b << 4 | c >> 2);
+        *p++ = (u_char) (c << 6 | d);
+
+        s += 4;
+    }
+
+    switch (n) {
+
+    case 0:
+        break;
+
+    case 1:
+        return NGX_DECLINED;
+
+    case 2:
+        a = table[s[0]];
+        b = table[s[1]];
+
+        /* of the last character, bits that make no whole byte are 0 */
+
+        if (b & 0x0f) {
+            return NGX_DECLINED;
+        }
+
+        bad |= a | b;
+
+        *p++ = (u_char) (a << 2 | b >> 4);
+        break;
+
+    default:
+        a = table[s[0]];
+        b = table[s[1]];
+        c = table[s[2]];
+
+        if (c & 0x03) {
+            return NGX_DECLINED;
+        }
+
+        bad |= a | b | c;
+
+        *p++ = (u_char) (a << 2 | b >> 4);
+        *p++ = (u_char) (b << 4 | c >> 2);
+        break;
+    }
+
+    *len = p - dst;
+
+    return (bad & 0x80) ? NGX_DECLINED : NGX_OK;
+}

@@ -1,0 +1,298 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <openssl/rand.h>
+
+#include "ngx_http_admission_verified.h"
+
+
+#define NGX_HTTP_ADMISSION_VERIFIED_SETS   2048     /* a power of two */
+#define NGX_HTTP_ADMISSION_VERIFIED_WAYS   4
+#define NGX_HTTP_ADMISSION_VERIFIED_TOKEN  1024     /* bytes, at most */
+#define NGX_HTTP_ADMISSION_VERIFIED_TAIL   40       /* bytes, at least */
+
+
+/* followed by the claims' strings and the token */
+
+typedef struct {
+    ngx_http_admission_claims_t      claims;
+    ngx_http_admission_verifier_t    verifier;
+    ngx_uint_t                       ring;          /* its id, since keys of
+                                                       an older configuration
+                                                       are gone */
+    ngx_str_t                        token;
+} ngx_http_admission_verified_t;
+
+
+/* the ways of a set: the last used comes first, the last one goes */
+
+typedef struct {
+    uint32_t                         hash;
+    ngx_http_admission_verified_t   *entry;
+} ngx_http_admission_verified_way_t;
+
+
+static uint64_t ngx_http_admission_verified_hash(ngx_str_t *token);
+static ngx_http_admission_verified_way_t *ngx_http_admission_verified_set(
+    uint64_t hash);
+static ngx_uint_t ngx_http_admission_verified_same(
+    ngx_http_admission_verified_t *entry, ngx_http_admission_verifier_t *v,
+    ngx_str_t *token);
+static void ngx_http_admission_verified_first(
+    ngx_http_admission_verified_way_t *set, ngx_uint_t n,
+    ngx_http_admission_verified_way_t *way);
+
+
+static uint64_t  ngx_http_admission_verified_seed;
+
+/* VERIFIED_SETS of VERIFIED_WAYS; NULL: no token verified yet */
+static ngx_http_admission_verified_way_t  *ngx_http_admission_verified;
+
+
+/* where a copy of claims has strings to copy with it */
+
+static size_t  ngx_http_admission_claims_offsets[] = {
+    offsetof(ngx_http_admission_claims_t, sub),
+    offsetof(ngx_http_admission_claims_t, uid),
+    offsetof(ngx_http_admission_claims_t, vis),
+    offsetof(ngx_http_admission_claims_t, email),
+    offsetof(ngx_http_admission_claims_t, role)
+};
+
+#define NGX_HTTP_ADMISSION_CLAIMS_OFFSETS                                     \
+    (sizeof(ngx_http_admission_claims_offsets) / sizeof(size_t))
+
+
+ngx_int_t
+ngx_http_admission_verified_init(ngx_cycle_t *cycle)
+{
+    if (RAND_bytes((u_char *) &ngx_http_admission_verified_seed,
+                   sizeof(ngx_http_admission_verified_seed))
+        != 1)
+    {
+        ngx_log_error(NGX_LOG_ALERT, cycle->log, 0, "RAND_bytes() failed");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_http_admission_claims_t *
+ngx_http_admission_verified_find(ngx_http_admission_verifier_t *v,
+    ngx_str_t *token)
+{
+    uint64_t                            hash;
+    ngx_uint_t                          n;
+    ngx_http_admission_verified_way_t  *set, way;
+
+    if (ngx_http_admission_verified == NULL
+        || token->len > NGX_HTTP_ADMISSION_VERIFIED_TOKEN
+        || token->len < NGX_HTTP_ADMISSION_VERIFIED_TAIL)
+    {
+        return NULL;
+    }
+
+    hash = ngx_http_admission_verified_hash(token);
+    set = ngx_http_admission_verified_set(hash);
+
+    for (n = 0; n < NGX_HTTP_ADMISSION_VERIFIED_WAYS; n++) {
+        way = set[n];
+
+        if (way.entry && way.hash == (uint32_t) hash
+            && ngx_http_admission_verified_same(way.entry, v, token))
+        {
+            ngx_http_admission_verified_first(set, n, &way);
+            return &way.entry->claims;
+        }
+    }
+
+    return NULL;
+}
+
+
+void
+ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
+    ngx_str_t *token, ngx_http_admission_claims_t *claims, ngx_log_t *log)
+{
+    u_char                             *p;
+    size_t                              size;
+    uint64_t                            hash;
+    ngx_uint_t                          last;
+    ngx_http_admission_verified_t      *entry;
+    ngx_http_admission_verified_way_t  *set, way;
+
+    if (token->len > NGX_HTTP_ADMISSION_VERIFIED_TOKEN
+        || token->len < NGX_HTTP_ADMISSION_VERIFIED_TAIL)
+    {
+        return;
+    }
+
+    if (ngx_http_admission_verified == NULL) {
+        size = NGX_HTTP_ADMISSION_VERIFIED_SETS
+               * NGX_HTTP_ADMISSION_VERIFIED_WAYS
+               * sizeof(ngx_http_admission_verified_way_t);
+
+        ngx_http_admission_verified = ngx_calloc(size, log);
+        if (ngx_http_admission_verified == NULL) {
+            return;
+        }
+    }
+
+    size = ngx_http_admission_claims_strings(claims);
+
+    entry = ngx_alloc(sizeof(ngx_http_admission_verified_t) + size
+                      + token->len, log);
+    if (entry == NULL) {
+        return;
+    }
+
+    p = (u_char *) entry + sizeof(ngx_http_admission_verified_t);
+
+    ngx_http_admission_claims_copy(&entry->claims, p, claims);
+
+    entry->verifier = *v;
+    entry->ring = v->keys->id;
+
+    entry->token.len = token->len;
+    entry->token.data = p + size;
+    ngx_memcpy(entry->token.data, token->data, token->len);
+
+    hash = ngx_http_admission_verified_hash(token);
+    set = ngx_http_admission_verified_set(hash);
+
+    last = NGX_HTTP_ADMISSION_VERIFIED_WAYS - 1;
+
+    if (set[last].entry) {
+        ngx_free(set[last].entry);
+    }
+
+    way.hash = (uint32_t) hash;
+    way.entry = entry;
+
+    ngx_http_admission_verified_first(set, last, &way);
+}
+
+
+/*
+ * Of the end of the token, which is signature: nobody without the key can
+ * choose it.  The seed keeps what the comparison of hashes takes to itself.
+ */
+
+static uint64_t
+ngx_http_admission_verified_hash(ngx_str_t *token)
+{
+    u_char    *p, *last;
+    uint64_t   hash, word;
+
+    last = token->data + token->len;
+    hash = ngx_http_admission_verified_seed;
+
+    for (p = last - NGX_HTTP_ADMISSION_VERIFIED_TAIL;
+         p < last;
+         p += sizeof(uint64_t))
+    {
+        ngx_memcpy(&word, p, sizeof(uint64_t));
+
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+        hash ^= hash >> 29;
+    }
+
+    return hash;
+}
+
+
+static ngx_http_admission_verified_way_t *
+ngx_http_admission_verified_set(uint64_t hash)
+{
+    ngx_uint_t  n;
+
+    n = (ngx_uint_t) (hash >> 32) & (NGX_HTTP_ADMISSION_VERIFIED_SETS - 1);
+
+    return &ngx_http_admission_verified[n * NGX_HTTP_ADMISSION_VERIFIED_WAYS];
+}
+
+
+/*
+ * Names of claims are the configuration's, which keeps one copy for all the
+ * locations that share them: the same name is at the same address.
+ */
+
+static ngx_uint_t
+ngx_http_admission_verified_same(ngx_http_admission_verified_t *entry,
+    ngx_http_admission_verifier_t *v, ngx_str_t *token)
+{
+    return entry->ring == v->keys->id
+           && entry->verifier.kind == v->kind
+           && entry->verifier.algs == v->algs
+           && entry->verifier.id.data == v->id.data
+           && entry->verifier.email.data == v->email.data
+           && entry->verifier.role.data == v->role.data
+           && entry->verifier.type.data == v->type.data
+           && ngx_http_admission_equal(entry->token.data, entry->token.len,
+                                       token->data, token->len);
+}
+
+
+/* puts a way in front of the n that were used later than it */
+
+static void
+ngx_http_admission_verified_first(ngx_http_admission_verified_way_t *set,
+    ngx_uint_t n, ngx_http_admission_verified_way_t *way)
+{
+    for ( /* void */ ; n; n--) {
+        set[n] = set[n - 1];
+    }
+
+    set[0] = *way;
+}
+
+
+size_t
+ngx_http_admission_claims_strings(ngx_http_admission_claims_t *claims)
+{
+    size_t       len;
+    ngx_str_t   *s;
+    ngx_uint_t   i;
+
+    len = 0;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_CLAIMS_OFFSETS; i++) {
+        s = (ngx_str_t *) ((u_char *) claims
+                           + ngx_http_admission_claims_offsets[i]);
+        len += s->len;
+    }
+
+    return len;
+}
+
+
+void
+ngx_http_admission_claims_copy(ngx_http_admission_claims_t *dst,
+    u_char *strings, ngx_http_admission_claims_t *src)
+{
+    ngx_str_t   *s;
+    ngx_uint_t   i;
+
+    *dst = *src;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_CLAIMS_OFFSETS; i++) {
+        s = (ngx_str_t *) ((u_char *) dst
+                           + ngx_http_admission_claims_offsets[i]);
+
+        if (s->len == 0) {
+            continue;
+        }
+
+        ngx_memcpy(strings, s->data, s->len);
+        s->data = strings;
+
+        strings += s->len;
+    }
+}
