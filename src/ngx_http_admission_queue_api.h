@@ -14,8 +14,14 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_api.h"
+
 
 ngx_int_t ngx_http_admission_queue_api_handler(ngx_http_request_t *r);
+
+/* the route of the operator's calls, by ngx_http_admission_queue_admin_e */
+ngx_int_t ngx_http_admission_queue_admin_handler(
+    ngx_http_admission_api_call_t *call);
 
 
 #endif /* _NGX_HTTP_ADMISSION_QUEUE_API_H_INCLUDED_ */

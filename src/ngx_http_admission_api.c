@@ -1,0 +1,352 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_api.h"
+#include "ngx_http_admission_respond.h"
+
+
+#define NGX_HTTP_ADMISSION_STATE_CHANGING                                     \
+    (NGX_HTTP_POST|NGX_HTTP_PUT|NGX_HTTP_DELETE)
+
+
+static ngx_int_t ngx_http_admission_api_call(
+    ngx_http_admission_api_call_t *call);
+static const ngx_http_admission_route_t *ngx_http_admission_api_route(
+    ngx_http_admission_api_call_t *call,
+    const ngx_http_admission_route_t *routes);
+static ngx_uint_t ngx_http_admission_api_match(
+    ngx_http_admission_api_call_t *call, const char *path);
+static ngx_int_t ngx_http_admission_api_event(
+    ngx_http_admission_api_call_t *call);
+
+
+ngx_int_t
+ngx_http_admission_api_handler(ngx_http_request_t *r,
+    const ngx_http_admission_route_t *routes)
+{
+    ngx_http_admission_api_call_t  *call;
+
+    if (r != r->main) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: an API is called by a subrequest");
+        return NGX_HTTP_FORBIDDEN;
+    }
+
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_admission_api_call_t));
+    if (call == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->request = r;
+    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    call->ctx = ngx_http_admission_ctx_get(r);
+    if (call->ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->ctx->api = call;
+
+    call->route = ngx_http_admission_api_route(call, routes);
+    if (call->route == NULL) {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
+                                                "NOT_FOUND", "No such call",
+                                                NULL);
+    }
+
+    return ngx_http_admission_api_call(call);
+}
+
+
+static ngx_int_t
+ngx_http_admission_api_call(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (!(r->method & call->route->methods)) {
+        if (ngx_http_admission_is_preflight(r)) {
+            return ngx_http_admission_respond_preflight(r,
+                                                        call->route->allow);
+        }
+
+        return ngx_http_admission_respond_method(r, call->route->allow);
+    }
+
+    rc = ngx_http_admission_api_event(call);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    if ((r->method & NGX_HTTP_ADMISSION_STATE_CHANGING)
+        && !ngx_http_admission_same_site(r))
+    {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_FORBIDDEN,
+                                                "CROSS_SITE",
+                                                "Called from another site",
+                                                NULL);
+    }
+
+    return call->route->handler(call);
+}
+
+
+static const ngx_http_admission_route_t *
+ngx_http_admission_api_route(ngx_http_admission_api_call_t *call,
+    const ngx_http_admission_route_t *routes)
+{
+    const ngx_http_admission_route_t  *route;
+
+    for (route = routes; route->path; route++) {
+        if (ngx_http_admission_api_match(call, route->path)) {
+            return route;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* compares from the end, since any prefix may stand before the segments */
+
+static ngx_uint_t
+ngx_http_admission_api_match(ngx_http_admission_api_call_t *call,
+    const char *path)
+{
+    size_t       len;
+    u_char      *first, *segment, *last;
+    ngx_str_t    event, rest;
+    const char  *want, *end;
+
+    first = call->request->uri.data;
+    last = first + call->request->uri.len;
+    end = path + ngx_strlen(path);
+
+    ngx_str_null(&event);
+    ngx_str_null(&rest);
+
+    for ( ;; ) {
+
+        for (want = end; want > path && want[-1] != '/'; want--) {
+            /* void */
+        }
+
+        for (segment = last;
+             segment > first && segment[-1] != '/';
+             segment--)
+        {
+            /* void */
+        }
+
+        if (segment == first) {
+            /* no slash before it */
+            return 0;
+        }
+
+        len = last - segment;
+
+        if (*want == '*') {
+            rest = event;
+            event.len = len;
+            event.data = segment;
+
+        } else if (len != (size_t) (end - want)
+                   || ngx_memcmp(segment, want, len) != 0)
+        {
+            return 0;
+        }
+
+        if (want == path) {
+            break;
+        }
+
+        end = want - 1;
+        last = segment - 1;
+    }
+
+    call->event = event;
+    call->rest = rest;
+
+    return 1;
+}
+
+
+/* NGX_DECLINED: the call is about an event that there is */
+
+static ngx_int_t
+ngx_http_admission_api_event(ngx_http_admission_api_call_t *call)
+{
+    u_char                          *id;
+    ngx_http_request_t              *r;
+    ngx_http_admission_main_conf_t  *mcf;
+
+    r = call->request;
+
+    /* not in place: r->uri is for others to see as it came */
+
+    id = ngx_pnalloc(r->pool, call->event.len + 1);
+    if (id == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_admission_event_id(&call->event, id) != NGX_OK) {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_BAD_REQUEST,
+                                                "INVALID_EVENT",
+                                                "Not an event id", NULL);
+    }
+
+    call->event.data = id;
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    call->conf = ngx_http_admission_event_conf(mcf, &call->event);
+
+    if (call->conf == NULL) {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
+                                                "UNKNOWN_EVENT",
+                                                "No such event", NULL);
+    }
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
+    const char *format, ...)
+{
+    va_list      args;
+    ngx_str_t    body;
+    const char  *p;
+
+    for (p = format; *p; p++) {
+        size += (*p == '%') ? NGX_INT64_LEN : 1;
+    }
+
+    body.data = ngx_pnalloc(r->pool, size);
+    if (body.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    va_start(args, format);
+    body.len = ngx_vslprintf(body.data, body.data + size, format, args)
+               - body.data;
+    va_end(args);
+
+    return ngx_http_admission_respond_json(r, NGX_HTTP_OK, &body);
+}
+
+
+ngx_int_t
+ngx_http_admission_api_unavailable(ngx_http_request_t *r)
+{
+    /* those who failed together are not to come again together */
+
+    return ngx_http_admission_respond_unavailable(r, 1 + ngx_random() % 2);
+}
+
+
+ngx_uint_t
+ngx_http_admission_api_bearer(ngx_http_request_t *r, ngx_str_t *token)
+{
+    u_char           *p, *last;
+    ngx_table_elt_t  *h;
+
+    ngx_str_null(token);
+
+    h = r->headers_in.authorization;
+
+    if (h == NULL
+        || h->value.len < sizeof("Bearer ") - 1
+        || ngx_strncasecmp(h->value.data, (u_char *) "Bearer ",
+                           sizeof("Bearer ") - 1)
+           != 0)
+    {
+        return 0;
+    }
+
+    p = h->value.data + sizeof("Bearer ") - 1;
+    last = h->value.data + h->value.len;
+
+    while (p < last && *p == ' ') {
+        p++;
+    }
+
+    token->data = p;
+    token->len = last - p;
+
+    return token->len != 0;
+}
+
+
+ngx_int_t
+ngx_http_admission_api_wait(ngx_http_admission_api_call_t *call,
+    ngx_http_admission_redis_call_t *pending)
+{
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    if (pending == NULL) {
+        return ngx_http_admission_api_unavailable(r);
+    }
+
+    call->ctx->call = pending;
+
+    /* a body that is being discarded has its own handler */
+
+    if (!r->discard_body) {
+
+        if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+            call->ctx->call = NULL;
+            ngx_http_admission_redis_cancel(pending);
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        r->read_event_handler = ngx_http_test_reading;
+    }
+
+    r->main->count++;
+
+    return NGX_DONE;
+}
+
+
+void
+ngx_http_admission_api_resume(ngx_http_admission_api_call_t *call)
+{
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+    c = r->connection;
+
+    /* it is complete: there is nothing left to be cancelled */
+
+    call->ctx->call = NULL;
+
+    ngx_http_set_log_request(c->log, r);
+}
+
+
+void
+ngx_http_admission_api_finish(ngx_http_admission_api_call_t *call,
+    ngx_int_t rc)
+{
+    ngx_connection_t  *c;
+
+    c = call->request->connection;
+
+    ngx_http_finalize_request(call->request, rc);
+
+    ngx_http_run_posted_requests(c);
+}

@@ -1,0 +1,498 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The users' calls of admission_queue_api.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_queue_api.h"
+#include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_body.h"
+#include "ngx_http_admission_queue_answer.h"
+#include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_token.h"
+#include "ngx_http_admission_user.h"
+#include "ngx_http_admission_zone.h"
+
+
+#define NGX_HTTP_ADMISSION_ADMIN_ROUTES  3
+
+
+static ngx_int_t ngx_http_admission_queue_ask_handler(
+    ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_leave_handler(
+    ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_user(
+    ngx_http_admission_api_call_t *call, ngx_uint_t make);
+static ngx_int_t ngx_http_admission_queue_no_user(
+    ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_ask_body(
+    ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_tier1(
+    ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
+static ngx_int_t ngx_http_admission_queue_places(
+    ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
+static ngx_uint_t ngx_http_admission_queue_same(ngx_str_t *a, ngx_str_t *b);
+static void ngx_http_admission_queue_ask_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
+static ngx_int_t ngx_http_admission_queue_leave_body(
+    ngx_http_admission_api_call_t *call);
+static void ngx_http_admission_queue_leave_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
+static ngx_int_t ngx_http_admission_queue_left(
+    ngx_http_admission_api_call_t *call);
+static ngx_uint_t ngx_http_admission_queue_is_prefetch(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_admission_queue_is_beacon(ngx_http_request_t *r);
+
+
+static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
+
+    /* NGX_HTTP_ADMISSION_ADMIN_ROUTES of them */
+
+    { "admin/clear/*",
+      NGX_HTTP_POST, "POST",
+      ngx_http_admission_queue_admin_handler,
+      NGX_HTTP_ADMISSION_QUEUE_CLEAR },
+
+    { "admin/threshold/*",
+      NGX_HTTP_PUT|NGX_HTTP_POST|NGX_HTTP_DELETE, "PUT, POST, DELETE",
+      ngx_http_admission_queue_admin_handler,
+      NGX_HTTP_ADMISSION_QUEUE_SET_THRESHOLD },
+
+    { "admin/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_http_admission_queue_admin_handler,
+      NGX_HTTP_ADMISSION_QUEUE_LOOK },
+
+    /* users */
+
+    { "check/*",
+      NGX_HTTP_POST, "POST",
+      ngx_http_admission_queue_ask_handler,
+      NGX_HTTP_ADMISSION_QUEUE_CHECK },
+
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_http_admission_queue_ask_handler,
+      NGX_HTTP_ADMISSION_QUEUE_STATUS },
+
+    { "heartbeat/*",
+      NGX_HTTP_POST, "POST",
+      ngx_http_admission_queue_ask_handler,
+      NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT },
+
+    { "leave/*",
+      NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
+      ngx_http_admission_queue_leave_handler,
+      0 },
+
+    { NULL, 0, NULL, NULL, 0 }
+};
+
+
+ngx_int_t
+ngx_http_admission_queue_api_handler(ngx_http_request_t *r)
+{
+    ngx_http_admission_loc_conf_t     *lcf;
+    const ngx_http_admission_route_t  *routes;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    routes = ngx_http_admission_queue_routes;
+
+    if (!lcf->admin) {
+        routes += NGX_HTTP_ADMISSION_ADMIN_ROUTES;
+    }
+
+    return ngx_http_admission_api_handler(r, routes);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_ask_handler(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t  rc;
+
+    call->value = call->route->what;
+
+    if (call->value == NGX_HTTP_ADMISSION_QUEUE_CHECK
+        && ngx_http_admission_queue_is_prefetch(call->request))
+    {
+        call->value = NGX_HTTP_ADMISSION_QUEUE_STATUS;
+    }
+
+    rc = ngx_http_admission_queue_user(call,
+                                       call->value
+                                       == NGX_HTTP_ADMISSION_QUEUE_CHECK);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_http_admission_body_read(call,
+                                        ngx_http_admission_queue_ask_body);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_leave_handler(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    rc = ngx_http_admission_queue_user(call, 0);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    if (!ngx_http_admission_queue_is_beacon(r)) {
+        return ngx_http_admission_body_read(call,
+                                         ngx_http_admission_queue_leave_body);
+    }
+
+    /* whatever a page sends with its beacon */
+
+    call->value = 1;
+
+    rc = ngx_http_discard_request_body(r);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    return ngx_http_admission_queue_leave_body(call);
+}
+
+
+/* NGX_DECLINED: the call is by call->who; otherwise it has been answered */
+
+static ngx_int_t
+ngx_http_admission_queue_user(ngx_http_admission_api_call_t *call,
+    ngx_uint_t make)
+{
+    ngx_int_t                       rc;
+    ngx_http_request_t             *r;
+    ngx_http_admission_user_t      *user;
+    ngx_http_admission_verifier_t  *verifiers;
+
+    r = call->request;
+    user = &call->ctx->user;
+    verifiers = call->lcf->verifiers;
+
+    if (verifiers[NGX_HTTP_ADMISSION_TOKEN_TIER2].keys == NULL
+        || verifiers[NGX_HTTP_ADMISSION_TOKEN_PLACE].keys == NULL)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: no \"admission_secret tier2\" here "
+                      "to sign what the queue gives out");
+
+        return ngx_http_admission_api_unavailable(r);
+    }
+
+    if (ngx_http_admission_user_find(r, call->ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (user->id.len == 0 && make) {
+        rc = ngx_http_admission_user_make(r, call->ctx);
+
+        if (rc == NGX_ERROR) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    if (user->id.len == 0) {
+        return ngx_http_admission_queue_no_user(call);
+    }
+
+    call->who = user->id;
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_no_user(ngx_http_admission_api_call_t *call)
+{
+    ngx_str_t            uri, json, more;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_str_null(&more);
+
+    if (call->lcf->login_uri) {
+
+        if (ngx_http_complex_value(r, call->lcf->login_uri, &uri) != NGX_OK
+            || ngx_http_admission_json_string(r->pool, &uri, &json) != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        more.data = ngx_pnalloc(r->pool,
+                                sizeof("\"redirectTo\":") - 1 + json.len);
+        if (more.data == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        more.len = ngx_sprintf(more.data, "\"redirectTo\":%V", &json)
+                   - more.data;
+    }
+
+    return ngx_http_admission_respond_error(r, NGX_HTTP_UNAUTHORIZED,
+                                            "USER_REQUIRED", "User required",
+                                            &more);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
+{
+    ngx_http_admission_queue_ask_t    ask;
+    ngx_http_admission_redis_call_t  *pending;
+
+    ngx_memzero(&ask, sizeof(ngx_http_admission_queue_ask_t));
+
+    ask.event = call->event;
+    ask.conf = call->conf;
+    ask.user = call->who;
+    ask.mode = call->value;
+
+    if (ngx_http_admission_queue_places(call, &ask) != NGX_OK
+        || ngx_http_admission_queue_tier1(call, &ask) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    pending = ngx_http_admission_queue_ask(&ask,
+                                           ngx_http_admission_queue_ask_done,
+                                           call);
+
+    return ngx_http_admission_api_wait(call, pending);
+}
+
+
+/* joining alone asks for priority: by the first token that gives any */
+
+static ngx_int_t
+ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
+    ngx_http_admission_queue_ask_t *ask)
+{
+    ngx_int_t                         rc;
+    ngx_uint_t                        i;
+    const char                       *why;
+    ngx_http_request_t               *r;
+    ngx_http_admission_claims_t      *claims;
+    ngx_http_admission_verifier_t    *verifier;
+    ngx_http_admission_candidates_t   found;
+
+    r = call->request;
+    verifier = &call->lcf->verifiers[NGX_HTTP_ADMISSION_TOKEN_TIER1];
+
+    if (ask->mode != NGX_HTTP_ADMISSION_QUEUE_CHECK || verifier->keys == NULL) {
+        return NGX_OK;
+    }
+
+    ngx_http_admission_token_candidates(r, NGX_HTTP_ADMISSION_TOKEN_TIER1,
+                                        &call->event, &found);
+
+    for (i = 0; i < found.n; i++) {
+
+        rc = ngx_http_admission_token_verify(verifier, &found.value[i],
+                                             ngx_http_admission_now(),
+                                             r->pool, &claims, &why);
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (rc == NGX_OK
+            && ngx_http_admission_queue_same(&claims->sub, &call->event)
+            && claims->position > 0 && claims->at > 0 && claims->act > 0)
+        {
+            ask->tier1 = claims;
+            break;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* all of them: which counts, and which is the best, Redis knows */
+
+static ngx_int_t
+ngx_http_admission_queue_places(ngx_http_admission_api_call_t *call,
+    ngx_http_admission_queue_ask_t *ask)
+{
+    ngx_int_t                         rc;
+    ngx_uint_t                        i;
+    const char                       *why;
+    ngx_http_request_t               *r;
+    ngx_http_admission_claims_t      *claims;
+    ngx_http_admission_verifier_t    *verifier;
+    ngx_http_admission_candidates_t   found;
+
+    r = call->request;
+    verifier = &call->lcf->verifiers[NGX_HTTP_ADMISSION_TOKEN_PLACE];
+
+    ngx_http_admission_token_candidates(r, NGX_HTTP_ADMISSION_TOKEN_PLACE,
+                                        &call->event, &found);
+
+    if (found.n == 0) {
+        return NGX_OK;
+    }
+
+    ask->places = ngx_palloc(r->pool, found.n
+                             * sizeof(ngx_http_admission_claims_t *));
+    if (ask->places == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < found.n; i++) {
+
+        rc = ngx_http_admission_token_verify(verifier, &found.value[i],
+                                             ngx_http_admission_now(),
+                                             r->pool, &claims, &why);
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (rc == NGX_OK
+            && ngx_http_admission_queue_same(&claims->sub, &call->event)
+            && ngx_http_admission_queue_same(&claims->uid, &call->who))
+        {
+            ask->places[ask->nplaces++] = claims;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_queue_same(ngx_str_t *a, ngx_str_t *b)
+{
+    return a->len == b->len && ngx_memcmp(a->data, b->data, a->len) == 0;
+}
+
+
+static void
+ngx_http_admission_queue_ask_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    ngx_http_admission_api_call_t *call = data;
+
+    ngx_http_admission_api_resume(call);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_admission_queue_answer(call, answer);
+
+    } else {
+        rc = ngx_http_admission_api_unavailable(call->request);
+    }
+
+    ngx_http_admission_api_finish(call, rc);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_leave_body(ngx_http_admission_api_call_t *call)
+{
+    ngx_http_admission_redis_call_t  *pending;
+
+    pending = ngx_http_admission_queue_leave(&call->event, call->conf,
+                                          &call->who, call->value,
+                                          ngx_http_admission_queue_leave_done,
+                                          call);
+
+    return ngx_http_admission_api_wait(call, pending);
+}
+
+
+static void
+ngx_http_admission_queue_leave_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    ngx_http_admission_api_call_t *call = data;
+
+    ngx_http_admission_api_resume(call);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_admission_queue_left(call);
+
+    } else {
+        rc = ngx_http_admission_api_unavailable(call->request);
+    }
+
+    ngx_http_admission_api_finish(call, rc);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_left(ngx_http_admission_api_call_t *call)
+{
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    /* a beacon may be a refresh: the page comes back and needs its cookies */
+
+    if (!call->value
+        && (ngx_http_admission_token_clear(r, NGX_HTTP_ADMISSION_TOKEN_PLACE,
+                                           &call->event)
+            != NGX_OK
+            || ngx_http_admission_token_clear(r,
+                                              NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                              &call->event)
+               != NGX_OK))
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_api_json(r, 0, "{\"message\":\"Left queue\"}");
+}
+
+
+static ngx_uint_t
+ngx_http_admission_queue_is_prefetch(ngx_http_request_t *r)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_http_admission_header(r, "sec-purpose");
+
+    if (h == NULL) {
+        h = ngx_http_admission_header(r, "purpose");
+    }
+
+    /* "prefetch", "prefetch;prerender", ... */
+
+    return h && ngx_strcasestrn(h->value.data, "prefetch",
+                                sizeof("prefetch") - 2)
+                != NULL;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_queue_is_beacon(ngx_http_request_t *r)
+{
+    ngx_str_t         value;
+    ngx_table_elt_t  *h;
+
+    h = ngx_http_admission_header(r, "sec-fetch-mode");
+
+    if (h
+        && h->value.len == sizeof("no-cors") - 1
+        && ngx_strncmp(h->value.data, "no-cors", h->value.len) == 0)
+    {
+        return 1;
+    }
+
+    return ngx_http_arg(r, (u_char *) "beacon", sizeof("beacon") - 1, &value)
+           == NGX_OK
+           && value.len == 1 && value.data[0] == '1';
+}
