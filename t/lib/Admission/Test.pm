@@ -1,0 +1,313 @@
+# What every test starts with:
+#
+#     use FindBin;
+#     use lib "$FindBin::Bin/lib";
+#     use Admission::Test;
+#
+# It is Test::More, strict, warnings and signatures, a directory of the test's
+# own, free ports, and the end of the test: done_testing stops all that the
+# test started, then fails it if something would not stop, had died by itself,
+# was left behind, or reported an alert or a sanitizer's finding.
+
+package Admission::Test;
+
+use v5.36;
+
+use Carp;
+use Cwd ();
+use Fcntl qw(:flock);
+use feature ();
+use File::Path ();
+use File::Spec;
+use File::Temp ();
+use IO::Socket::INET;
+use JSON::PP ();
+use POSIX ();
+use Test::More ();
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(
+    test_dir free_port wait_until slow root write_file read_file run
+    json_decode json_encode true false
+    processes alive fd_count rss
+    done_testing
+);
+
+my $owner = $$;
+my $dir;
+my @ports;              # the locked files of the ports of this test
+my @things;             # what is to be ended, oldest first
+my @problems;
+my $ended;
+
+
+sub import ($class) {
+    my $to = caller;
+
+    strict->import;
+    warnings->import;
+    feature->import(':5.36');
+
+    no strict 'refs';
+
+    for my $name (@Test::More::EXPORT) {
+        next if $name =~ /\W/ || $name eq 'done_testing';
+        *{"${to}::$name"} = \&{"Test::More::$name"};
+    }
+
+    *{"${to}::TODO"} = \${"${to}::TODO"};
+    *{"${to}::$_"} = \&$_ for @EXPORT;
+}
+
+
+# The top of the repository.
+
+sub root () {
+    state $root = Cwd::abs_path(
+        File::Spec->catdir((File::Spec->splitpath(__FILE__))[1],
+                           (File::Spec->updir) x 3));
+}
+
+
+# The directory of this test, removed at the end unless TEST_KEEP is set.  All
+# that the test starts has it, or a directory in it, as working directory:
+# that is how processes left behind are found.
+
+sub test_dir () {
+    $dir //= Cwd::abs_path(
+        File::Temp::tempdir('admission-XXXXXX', TMPDIR => 1));
+}
+
+
+# A TCP port of 127.0.0.1 that nothing listens on and no other test gets while
+# this one runs.  Below the ports that the kernel gives to clients.
+
+sub free_port () {
+    my $locks = File::Spec->catdir(File::Spec->tmpdir,
+                                   "admission-ports-$>");
+    mkdir $locks;
+
+    state $next = $owner * 17;
+
+    for (1 .. 10_000) {
+        my $port = 20_000 + $next++ % 10_000;
+
+        open my $lock, '>', "$locks/$port" or croak "$locks/$port: $!";
+        next unless flock $lock, LOCK_EX | LOCK_NB;
+
+        IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port,
+                              Listen => 1, ReuseAddr => 1)
+            or next;
+
+        push @ports, $lock;
+        return $port;
+    }
+
+    croak 'no free port';
+}
+
+
+# How much longer things take in this run: the sanitizer build sets
+# TEST_SLOW=3, say.  Bounds of time in tests are multiplied by it.
+
+sub slow () {
+    return $ENV{TEST_SLOW} || 1;
+}
+
+
+# The one loop that waits: runs the block until it returns something true,
+# which is returned, or until the time is over, then returns the last value.
+
+sub wait_until :prototype(&;$) ($block, $timeout = 5) {
+    my $end = time + $timeout * slow;
+
+    while (1) {
+        my $value = $block->();
+        return $value if $value || time > $end;
+        sleep 0.01;
+    }
+}
+
+
+sub write_file ($path, $content) {
+    open my $file, '>:raw', $path or croak "$path: $!";
+    print $file $content;
+    close $file or croak "$path: $!";
+    return $path;
+}
+
+
+sub read_file ($path) {
+    open my $file, '<:raw', $path or croak "$path: $!";
+    local $/;
+    return scalar <$file> // '';
+}
+
+
+# Runs a command to its end, without a shell; returns its exit status
+# (128 + the signal that ended it) and what it wrote to stdout and stderr.
+
+sub run (@command) {
+    my $pid = open(my $out, '-|') // croak "fork: $!";
+
+    if (!$pid) {
+        open STDIN, '<', '/dev/null';
+        open STDERR, '>&', \*STDOUT;
+        { no warnings 'exec'; exec { $command[0] } @command }
+        syswrite STDOUT, "$command[0]: $!\n";
+        POSIX::_exit(127);
+    }
+
+    my $text = do { local $/; <$out> } // '';
+    close $out;
+
+    return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $text);
+}
+
+
+sub json_decode ($text) {
+    state $json = JSON::PP->new->utf8->allow_nonref;
+    return $json->decode($text);
+}
+
+
+sub json_encode ($value) {
+    state $json = JSON::PP->new->utf8->canonical->allow_nonref;
+    return $json->encode($value);
+}
+
+sub true ()  { return JSON::PP::true }
+sub false () { return JSON::PP::false }
+
+
+# ---- processes
+
+# Living processes as {pid, ppid, title}; of one parent, if given.
+
+sub processes ($parent = undef) {
+    my @found;
+
+    for my $path (glob '/proc/[0-9]*') {
+        my ($pid) = $path =~ /(\d+)$/;
+
+        open my $file, '<', "$path/stat" or next;
+        my ($state, $ppid) = (<$file> // '') =~ /^.*\) (\S) (\d+)/s or next;
+        next if $state =~ /[ZX]/ || (defined $parent && $ppid != $parent);
+
+        open $file, '<', "$path/cmdline" or next;
+        my $title = do { local $/; <$file> } // '';
+        $title =~ s/\0+$//;
+        $title =~ tr/\0/ /;
+
+        push @found, { pid => $pid, ppid => $ppid, title => $title };
+    }
+
+    return @found;
+}
+
+
+sub alive ($pid) {
+    waitpid $pid, 1;            # WNOHANG; takes away our own dead children
+    open my $file, '<', "/proc/$pid/stat" or return 0;
+    return (<$file> // '') =~ /^.*\) [^ZX] /s ? 1 : 0;
+}
+
+
+# Open descriptors of a process.
+
+sub fd_count ($pid) {
+    opendir my $fds, "/proc/$pid/fd" or croak "/proc/$pid/fd: $!";
+    return scalar grep { /\d/ } readdir $fds;
+}
+
+
+# Resident memory of a process, in bytes.
+
+sub rss ($pid) {
+    my ($kb) = read_file("/proc/$pid/status") =~ /^VmRSS:\s+(\d+) kB/m;
+    return ($kb // 0) * 1024;
+}
+
+
+# ---- the end
+
+# An object that is to be ended with the test: its `end` stops it and returns
+# what was wrong, as a list of texts.
+
+sub register ($thing) {
+    push @things, $thing;
+}
+
+
+sub end () {
+    return @problems if $ended++;
+
+    # the latest first; all of them, whatever one of them does
+
+    for my $thing (reverse @things) {
+        push @problems, eval { $thing->end };
+        push @problems, $@ if $@;
+    }
+
+    if (defined $dir) {
+        for my $process (left_behind()) {
+            push @problems, "left behind: $process->{pid} $process->{title}";
+            kill KILL => $process->{pid};
+        }
+
+        if ($ENV{TEST_KEEP}) {
+            Test::More::diag("kept $dir");
+
+        } else {
+            File::Path::remove_tree($dir);
+        }
+    }
+
+    return @problems;
+}
+
+
+sub left_behind () {
+    return grep {
+        my $cwd = readlink "/proc/$_->{pid}/cwd";
+        $_->{pid} != $$ && defined $cwd
+            && ($cwd eq $dir || index($cwd, "$dir/") == 0);
+    } processes();
+}
+
+
+# Besides the checks, Test::More's.
+
+sub done_testing (@count) {
+    my @found = end();
+
+    Test::More::is(join("\n", @found), '',
+                   'all stopped, nothing left, no alert')
+        if defined $dir;
+
+    Test::More::done_testing(@count ? $count[0] + 1 : ());
+    @problems = ();
+}
+
+
+for my $signal (qw(INT TERM HUP)) {
+    $SIG{$signal} = sub { exit 1 };
+}
+
+$SIG{PIPE} = 'IGNORE';
+
+
+# For a test that died or was interrupted.
+
+END {
+    if ($$ == $owner) {
+        my $status = $?;
+        my @found = end();
+
+        Test::More::diag("at the end: $_") for @found;
+        $? = $status || (@found ? 1 : 0);
+    }
+}
+
+
+1;
