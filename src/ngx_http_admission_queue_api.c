@@ -253,6 +253,7 @@ ngx_http_admission_queue_no_user(ngx_http_admission_api_call_t *call)
 static ngx_int_t
 ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
 {
+    const char                       *why;
     ngx_http_admission_queue_ask_t    ask;
     ngx_http_admission_redis_call_t  *pending;
 
@@ -264,7 +265,12 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
     ask.mode = call->value;
 
     if (ngx_http_admission_queue_places(call, &ask) != NGX_OK
-        || ngx_http_admission_queue_tier1(call, &ask) != NGX_OK)
+        || ngx_http_admission_queue_tier1(call, &ask) != NGX_OK
+        || ngx_http_admission_token_find(call->request,
+                                         NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                         &call->event, &call->who, &ask.entry,
+                                         &why)
+           == NGX_ERROR)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -312,7 +318,8 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
 
         if (rc == NGX_OK
             && ngx_http_admission_queue_same(&claims->sub, &call->event)
-            && claims->position > 0 && claims->at > 0 && claims->act > 0)
+            && claims->position > 0 && claims->at > 0
+            && claims->act > 0 && claims->adm > 0)
         {
             ask->tier1 = claims;
             break;
