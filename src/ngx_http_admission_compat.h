@@ -88,9 +88,40 @@ ngx_http_admission_has_cache_control(ngx_http_request_t *r)
 }
 
 
+/* takes every Cache-Control out of the response */
+static ngx_inline void
+ngx_http_admission_clear_cache_control(ngx_http_request_t *r)
+{
+#if (nginx_version >= 1023000)
+
+    ngx_table_elt_t  *h;
+
+    for (h = r->headers_out.cache_control; h; h = h->next) {
+        h->hash = 0;
+    }
+
+    r->headers_out.cache_control = NULL;
+
+#else
+
+    ngx_uint_t         i;
+    ngx_table_elt_t  **h;
+
+    h = r->headers_out.cache_control.elts;
+
+    for (i = 0; i < r->headers_out.cache_control.nelts; i++) {
+        h[i]->hash = 0;
+    }
+
+    r->headers_out.cache_control.nelts = 0;
+
+#endif
+}
+
+
 /*
  * Makes a header that was pushed to headers_out.headers known as the
- * response's Cache-Control, so that "expires" replaces it.
+ * response's Cache-Control, for whatever reads or replaces it.
  */
 static ngx_inline ngx_int_t
 ngx_http_admission_link_cache_control(ngx_http_request_t *r,

@@ -58,7 +58,10 @@ typedef struct {
     int64_t                            position;    /* 0: none */
 
     /* the gate */
-    unsigned                           judged:1;    /* in this location */
+    ngx_uint_t                         pass;        /* r->uri_changes when it
+                                                       last was judged, 0:
+                                                       not yet; each location
+                                                       has its own */
     unsigned                           denied:1;    /* error_page of a denial
                                                        is not judged */
     unsigned                           gated:1;     /* a tier or limit looked
@@ -69,6 +72,11 @@ typedef struct {
                                                        cleanup */
     ngx_int_t                          answer;      /* of that operation */
     unsigned                           answered:1;
+
+    unsigned                           no_store:1;  /* the answer is ours */
+
+    struct ngx_http_admission_api_call_s  *api;     /* the call that the
+                                                       request is */
 } ngx_http_admission_ctx_t;
 
 

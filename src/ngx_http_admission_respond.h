@@ -52,6 +52,10 @@ ngx_int_t ngx_http_admission_respond_redirect(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_add_header(ngx_http_request_t *r,
     const char *name, ngx_str_t *value);
 
+/* Retry-After of the answer; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_retry_after(ngx_http_request_t *r,
+    ngx_uint_t seconds);
+
 /* CORS headers for an allowed Origin, Vary for any; NGX_ERROR: no memory */
 ngx_int_t ngx_http_admission_cors_headers(ngx_http_request_t *r);
 

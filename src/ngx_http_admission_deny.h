@@ -1,0 +1,35 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * How a denial is told: by a redirect, by JSON, or by a bare status
+ * (contract, 6: admission_deny).
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_DENY_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_DENY_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_ctx.h"
+
+
+#define NGX_HTTP_ADMISSION_RETRY_AFTER  5       /* s, with Redis out of reach */
+
+
+/*
+ * Tells a denial: verdict is one of USER, TIER2 and ERROR, event that of the
+ * request and may be empty.  Returns what to finalize the request with.
+ */
+ngx_int_t ngx_http_admission_deny(ngx_http_request_t *r,
+    ngx_http_admission_verdict_e verdict, ngx_str_t *event);
+
+/* whether a browser shows the answer as a page */
+ngx_uint_t ngx_http_admission_is_navigation(ngx_http_request_t *r);
+
+
+#endif /* _NGX_HTTP_ADMISSION_DENY_H_INCLUDED_ */

@@ -1,0 +1,614 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A request passes through the access and precontent phases once for each
+ * location it comes to: by "rewrite ... last", try_files, index, error_page,
+ * X-Accel-Redirect or a named location.  Each of these passes is judged, once:
+ * NGINX counts r->uri_changes down from one pass to the next, which names it.
+ *
+ * Where a pass is judged: in the access phase, but after it where the user is
+ * told by another access module.  The precontent handler also catches a pass
+ * whose access phase was cut short ("satisfy any") before the gate's turn.
+ *
+ * A pass is NGX_DECLINED, never a grant.  A denial is final: the phase
+ * handler finalizes the request itself, so that "satisfy any" can not undo
+ * it.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_deny.h"
+#include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_token.h"
+#include "ngx_http_admission_user.h"
+
+
+static ngx_int_t ngx_http_admission_gate(ngx_http_request_t *r);
+static ngx_int_t ngx_http_admission_gate_judge(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_tiers(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_identity(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r);
+
+static ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
+    ngx_http_admission_tier2_conf_t *tier2);
+static ngx_int_t ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event);
+static ngx_int_t ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event, ngx_str_t *user);
+
+static ngx_int_t ngx_http_admission_gate_ask(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event);
+static void ngx_http_admission_gate_active(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
+static ngx_int_t ngx_http_admission_gate_answered(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_suspend(ngx_http_request_t *r);
+static void ngx_http_admission_gate_resume(ngx_http_request_t *r);
+
+static ngx_int_t ngx_http_admission_gate_deny(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_verdict_e verdict,
+    const char *reason, ngx_str_t *event);
+
+
+ngx_int_t
+ngx_http_admission_gate_post_read(ngx_http_request_t *r)
+{
+    ngx_http_admission_srv_conf_t  *scf;
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    if (r != r->main || !scf->users) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_admission_identity_remove(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_http_admission_gate_access(ngx_http_request_t *r)
+{
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->user->source == NGX_HTTP_ADMISSION_USER_VARIABLE) {
+        /* the module that sets the variable has not run yet */
+        return NGX_DECLINED;
+    }
+
+    return ngx_http_admission_gate(r);
+}
+
+
+ngx_int_t
+ngx_http_admission_gate_precontent(ngx_http_request_t *r)
+{
+    return ngx_http_admission_gate(r);
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate(ngx_http_request_t *r)
+{
+    ngx_int_t                       rc;
+    ngx_http_admission_ctx_t       *ctx;
+    ngx_http_admission_srv_conf_t  *scf;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    if (r != r->main || r->post_action) {
+        return NGX_DECLINED;
+    }
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (!scf->users && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF) {
+        return NGX_DECLINED;
+    }
+
+    ctx = ngx_http_admission_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ctx->pass == r->uri_changes) {
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_http_admission_gate_judge(r, ctx);
+
+    if (ctx->call) {
+        return NGX_AGAIN;
+    }
+
+    if (rc == NGX_DECLINED) {
+        ctx->pass = r->uri_changes;
+        return NGX_DECLINED;
+    }
+
+    ngx_http_finalize_request(r, rc);
+
+    return NGX_DONE;
+}
+
+
+/*
+ * NGX_DECLINED: the request may go on.  Otherwise, unless it waits
+ * (ctx->call), what to finalize it with.
+ */
+
+static ngx_int_t
+ngx_http_admission_gate_judge(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                       rc;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->content == NGX_HTTP_ADMISSION_CONTENT_NONE
+        && !ctx->denied
+        && !ngx_http_admission_is_preflight(r))
+    {
+        rc = ngx_http_admission_gate_tiers(r, ctx);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    return ngx_http_admission_gate_identity(r, ctx);
+}
+
+
+/*
+ * The order: bypass, trusted edge, user, tier 1, tier 2, limits; what needs
+ * no network comes first.  Neither bypass nor a trusted edge lifts limits.
+ */
+
+static ngx_int_t
+ngx_http_admission_gate_tiers(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                       rc;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF) {
+        return NGX_DECLINED;
+    }
+
+    if (ctx->answered) {
+        rc = ngx_http_admission_gate_answered(r, ctx);
+
+    } else {
+        rc = ngx_http_admission_gate_bypassed(r);
+
+        if (rc == NGX_OK) {
+            ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
+            ctx->reason = NULL;
+
+            return NGX_DECLINED;
+        }
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        rc = ngx_http_admission_gate_tier2(r, ctx);
+    }
+
+    if (rc == NGX_OK) {
+        ctx->gated = 1;
+        ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
+        ctx->reason = NULL;
+
+        return NGX_DECLINED;
+    }
+
+    return rc;
+}
+
+
+/* what the backend is told, whether or not a tier looked at the request */
+
+static ngx_int_t
+ngx_http_admission_gate_identity(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_http_admission_srv_conf_t  *scf;
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    if (!scf->users) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_admission_user_find(r, ctx) != NGX_OK
+        || ngx_http_admission_identity_set(r, ctx) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
+{
+    ngx_str_t                       value;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->bypass == NULL) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_complex_value(r, lcf->bypass, &value) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (value.len == 0 || (value.len == 1 && value.data[0] == '0')) {
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+/* NGX_OK: passed; NGX_DECLINED: nothing to judge */
+
+static ngx_int_t
+ngx_http_admission_gate_tier2(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                       rc;
+    ngx_str_t                       event, user;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    rc = ngx_http_admission_gate_tier2_applies(r, lcf->tier2);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    ctx->entry = NULL;
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_null(&user);
+
+    if (lcf->tier2->bind) {
+
+        if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        if (ctx->user.id.len) {
+            user = ctx->user.id;
+
+        } else if (lcf->user->source != NGX_HTTP_ADMISSION_USER_VISITOR) {
+            return ngx_http_admission_gate_deny(r, ctx,
+                                           NGX_HTTP_ADMISSION_VERDICT_USER,
+                                           "no user", &event);
+
+        } else {
+            /* nobody signs in here: the queue makes the visitor */
+            return ngx_http_admission_gate_deny(r, ctx,
+                                           NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                           "no visitor", &event);
+        }
+    }
+
+    if (event.len == 0) {
+        rc = ngx_http_admission_gate_tier2_event(r, ctx, &event);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    rc = ngx_http_admission_gate_tier2_entry(r, ctx, &event, &user);
+
+    if (rc != NGX_OK || !lcf->tier2->strict) {
+        return rc;
+    }
+
+    return ngx_http_admission_gate_ask(r, ctx, &event);
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
+    ngx_http_admission_tier2_conf_t *tier2)
+{
+    ngx_str_t   value;
+    ngx_uint_t  method;
+
+    /* what GET may not have HEAD may not either */
+
+    method = (r->method == NGX_HTTP_HEAD) ? NGX_HTTP_HEAD|NGX_HTTP_GET
+                                          : r->method;
+
+    if (tier2->methods && !(tier2->methods & method)) {
+        return NGX_DECLINED;
+    }
+
+    if (tier2->mode == NGX_HTTP_ADMISSION_ON) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, &tier2->value, &value) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (value.len == 3 && ngx_strncmp(value.data, "off", 3) == 0) {
+        return NGX_DECLINED;
+    }
+
+    if (value.len != 2 || ngx_strncmp(value.data, "on", 2) != 0) {
+
+        /*
+         * an empty value too: it may come from a module that has not run,
+         * and a gate that stands open is noticed by nobody
+         */
+
+        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                      "admission_tier2 is neither \"on\" nor \"off\" "
+                      "but \"%V\", taken for \"on\"", &value);
+    }
+
+    return NGX_OK;
+}
+
+
+/* no event, or what is no event id, named by the request */
+
+static ngx_int_t
+ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event)
+{
+    ngx_str_t                       value;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (!lcf->tier2->any_event) {
+        return ngx_http_admission_gate_deny(r, ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                            "no event", event);
+    }
+
+    if (lcf->event == NULL) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, lcf->event, &value) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (value.len == 0) {
+        return NGX_OK;
+    }
+
+    /* what the backend makes of it is not known, so no token is for it */
+
+    return ngx_http_admission_gate_deny(r, ctx,
+                                        NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                        "bad event", event);
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event, ngx_str_t *user)
+{
+    ngx_int_t                     rc;
+    const char                   *why;
+    ngx_http_admission_claims_t  *entry;
+
+    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                       event, user, &entry, &why);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_admission_gate_deny(r, ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                            why, event);
+    }
+
+    ctx->entry = entry;
+
+    return NGX_OK;
+}
+
+
+/* strict=on: is the user of the entry token still active? */
+
+static ngx_int_t
+ngx_http_admission_gate_ask(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event)
+{
+    ctx->call = ngx_http_admission_queue_is_active(&ctx->entry->sub,
+                                                &ctx->entry->uid,
+                                                ngx_http_admission_gate_active,
+                                                r);
+
+    if (ctx->call == NULL) {
+        return ngx_http_admission_gate_deny(r, ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
+                                            "redis", event);
+    }
+
+    if (ngx_http_admission_gate_suspend(r) != NGX_OK) {
+        ngx_http_admission_redis_cancel(ctx->call);
+        ctx->call = NULL;
+
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return NGX_AGAIN;
+}
+
+
+static void
+ngx_http_admission_gate_active(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    ngx_http_request_t *r = data;
+
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    ctx->call = NULL;
+    ctx->answered = 1;
+
+    if (rc != NGX_OK) {
+        ctx->answer = NGX_ERROR;
+
+    } else if (answer->state == NGX_HTTP_ADMISSION_QUEUE_ACTIVE) {
+        ctx->answer = NGX_OK;
+
+    } else {
+        ctx->answer = NGX_DECLINED;
+    }
+
+    ngx_http_admission_gate_resume(r);
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate_answered(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t  event;
+
+    ctx->answered = 0;
+
+    if (ctx->answer == NGX_OK) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ctx->answer == NGX_DECLINED) {
+        return ngx_http_admission_gate_deny(r, ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                            "not active", &event);
+    }
+
+    return ngx_http_admission_gate_deny(r, ctx,
+                                        NGX_HTTP_ADMISSION_VERDICT_ERROR,
+                                        "redis", &event);
+}
+
+
+/*
+ * The request waits in its phase, by NGX_AGAIN, and does not count as
+ * another user of itself; that the client goes is seen, and ends it.
+ */
+
+static ngx_int_t
+ngx_http_admission_gate_suspend(ngx_http_request_t *r)
+{
+    ngx_event_t  *rev;
+
+    r->write_event_handler = ngx_http_request_empty_handler;
+
+    if (r->discard_body) {
+        /* whoever discards sees the client go, too */
+        return NGX_OK;
+    }
+
+    rev = r->connection->read;
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r->read_event_handler = ngx_http_test_reading;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_admission_gate_resume(ngx_http_request_t *r)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    if (!r->discard_body) {
+        r->read_event_handler = ngx_http_block_reading;
+    }
+
+    r->write_event_handler = ngx_http_core_run_phases;
+
+    if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
+        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+
+    } else {
+        ngx_http_core_run_phases(r);
+    }
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+/* returns what to finalize the request with */
+
+static ngx_int_t
+ngx_http_admission_gate_deny(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_verdict_e verdict,
+    const char *reason, ngx_str_t *event)
+{
+    ctx->verdict = verdict;
+    ctx->reason = reason;
+    ctx->entry = NULL;
+    ctx->denied = 1;
+
+    /* of an access module before this one; not for the error_page */
+
+    r->access_code = 0;
+
+    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                  "admission denied: %s, event \"%V\"", reason, event);
+
+    return ngx_http_admission_deny(r, verdict, event);
+}

@@ -1,0 +1,663 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_compat.h"
+#include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_token.h"
+
+
+#define NGX_HTTP_ADMISSION_REQUESTED_HEADERS_MAX  1024
+
+
+static ngx_int_t ngx_http_admission_respond_start(ngx_http_request_t *r,
+    ngx_uint_t status);
+static ngx_int_t ngx_http_admission_respond_send(ngx_http_request_t *r,
+    ngx_str_t *body);
+static ngx_uint_t ngx_http_admission_origin(ngx_http_request_t *r,
+    ngx_str_t *origin);
+static ngx_uint_t ngx_http_admission_cors_allowed(ngx_http_request_t *r,
+    ngx_str_t *origin);
+static void ngx_http_admission_requested_headers(ngx_http_request_t *r,
+    ngx_str_t *headers);
+static ngx_uint_t ngx_http_admission_has_bearer(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_admission_own_origin(ngx_http_request_t *r,
+    ngx_str_t *origin);
+static void ngx_http_admission_split_port(ngx_str_t *authority,
+    const char *standard, ngx_str_t *host, ngx_str_t *port);
+
+
+ngx_int_t
+ngx_http_admission_respond_json(ngx_http_request_t *r, ngx_uint_t status,
+    ngx_str_t *body)
+{
+    if (ngx_http_admission_respond_start(r, status) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.content_type, "application/json");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    return ngx_http_admission_respond_send(r, body);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_error(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_str_t *more)
+{
+    size_t     len;
+    u_char    *p;
+    ngx_str_t  body;
+
+    len = sizeof("{\"error\":\"\",\"code\":\"\",}") - 1
+          + ngx_strlen(text) + ngx_strlen(code) + (more ? more->len : 0);
+
+    body.data = ngx_pnalloc(r->pool, len);
+    if (body.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    p = ngx_sprintf(body.data, "{\"error\":\"%s\",\"code\":\"%s\"", text, code);
+
+    if (more && more->len) {
+        *p++ = ',';
+        p = ngx_cpymem(p, more->data, more->len);
+    }
+
+    *p++ = '}';
+
+    body.len = p - body.data;
+
+    return ngx_http_admission_respond_json(r, status, &body);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
+    ngx_uint_t retry_after)
+{
+    u_char     *p;
+    ngx_str_t   more;
+
+    if (ngx_http_admission_retry_after(r, retry_after) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    p = ngx_pnalloc(r->pool, sizeof("\"retryAfter\":") - 1 + NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.data = p;
+    more.len = ngx_sprintf(p, "\"retryAfter\":%ui", retry_after) - p;
+
+    return ngx_http_admission_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
+                                            "UNAVAILABLE",
+                                            "Temporarily unavailable", &more);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_method(ngx_http_request_t *r, const char *allow)
+{
+    ngx_str_t  value;
+
+    value.len = ngx_strlen(allow);
+    value.data = (u_char *) allow;
+
+    if (ngx_http_admission_add_header(r, "Allow", &value) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_ALLOWED,
+                                            "METHOD_NOT_ALLOWED",
+                                            "Method not allowed", NULL);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_redirect(ngx_http_request_t *r, ngx_uint_t status,
+    ngx_str_t *location)
+{
+    ngx_str_t  empty;
+
+    if (ngx_http_admission_respond_start(r, status) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /*
+     * not r->headers_out.location, which would be made absolute with the
+     * host and port that NGINX knows itself by
+     */
+
+    if (ngx_http_admission_add_header(r, "Location", location) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_null(&r->headers_out.content_type);
+    r->headers_out.content_type_len = 0;
+
+    ngx_str_null(&empty);
+
+    return ngx_http_admission_respond_send(r, &empty);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_preflight(ngx_http_request_t *r,
+    const char *methods)
+{
+    ngx_str_t  origin, value, empty;
+
+    if (ngx_http_admission_respond_start(r, NGX_HTTP_NO_CONTENT) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_null(&empty);
+
+    if (ngx_http_admission_origin(r, &origin) != 1
+        || !ngx_http_admission_cors_allowed(r, &origin))
+    {
+        return ngx_http_admission_respond_send(r, &empty);
+    }
+
+    value.len = ngx_strlen(methods);
+    value.data = (u_char *) methods;
+
+    if (ngx_http_admission_add_header(r, "Access-Control-Allow-Methods",
+                                      &value)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_http_admission_requested_headers(r, &value);
+
+    if (ngx_http_admission_add_header(r, "Access-Control-Allow-Headers",
+                                      &value)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&value, "600");
+
+    if (ngx_http_admission_add_header(r, "Access-Control-Max-Age", &value)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_respond_send(r, &empty);
+}
+
+
+static ngx_int_t
+ngx_http_admission_respond_start(ngx_http_request_t *r, ngx_uint_t status)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* the header filter sees to it, after "expires" and "add_header" */
+
+    ctx->no_store = 1;
+
+    /* a body that is not wanted is not asked for by "100 Continue" either */
+
+    r->expect_tested = 1;
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    /* what an earlier location of the request may have left */
+
+    r->err_status = 0;
+    r->headers_out.status_line.len = 0;
+    r->disable_not_modified = 1;
+
+    ngx_http_clear_accept_ranges(r);
+    ngx_http_clear_last_modified(r);
+    ngx_http_clear_etag(r);
+    ngx_http_clear_location(r);
+    ngx_http_clear_content_length(r);
+
+    if (r->headers_out.content_encoding) {
+        r->headers_out.content_encoding->hash = 0;
+        r->headers_out.content_encoding = NULL;
+    }
+
+    r->headers_out.status = status;
+
+    return ngx_http_admission_cors_headers(r);
+}
+
+
+static ngx_int_t
+ngx_http_admission_respond_send(ngx_http_request_t *r, ngx_str_t *body)
+{
+    ngx_int_t     rc;
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    r->headers_out.content_length_n = body->len;
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    if (body->len == 0) {
+        return ngx_http_send_special(r, NGX_HTTP_LAST);
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->pos = body->data;
+    b->last = body->data + body->len;
+    b->memory = 1;
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_int_t
+ngx_http_admission_add_header(ngx_http_request_t *r, const char *name,
+    ngx_str_t *value)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    h->hash = 1;
+    h->key.len = ngx_strlen(name);
+    h->key.data = (u_char *) name;
+    h->value = *value;
+    ngx_http_admission_header_unchained(h);
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_admission_retry_after(ngx_http_request_t *r, ngx_uint_t seconds)
+{
+    ngx_str_t  value;
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui", seconds) - value.data;
+
+    return ngx_http_admission_add_header(r, "Retry-After", &value);
+}
+
+
+ngx_int_t
+ngx_http_admission_cors_headers(ngx_http_request_t *r)
+{
+    ngx_str_t                       origin, value;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->cors == NULL) {
+        return NGX_OK;
+    }
+
+    ngx_str_set(&value, "Origin");
+
+    if (ngx_http_admission_add_header(r, "Vary", &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_origin(r, &origin) != 1
+        || !ngx_http_admission_cors_allowed(r, &origin))
+    {
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_add_header(r, "Access-Control-Allow-Origin",
+                                      &origin)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_str_set(&value, "true");
+
+    if (ngx_http_admission_add_header(r, "Access-Control-Allow-Credentials",
+                                      &value)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_str_set(&value, "Retry-After, RateLimit, RateLimit-Policy");
+
+    return ngx_http_admission_add_header(r, "Access-Control-Expose-Headers",
+                                         &value);
+}
+
+
+ngx_uint_t
+ngx_http_admission_is_preflight(ngx_http_request_t *r)
+{
+    ngx_str_t         origin;
+    ngx_table_elt_t  *h;
+
+    if (r->method != NGX_HTTP_OPTIONS
+        || ngx_http_admission_origin(r, &origin) != 1
+        || origin.len == 0)
+    {
+        return 0;
+    }
+
+    h = ngx_http_admission_header(r, "access-control-request-method");
+
+    return h && h->value.len;
+}
+
+
+/* how many Origin lines there are; *origin is the last */
+
+static ngx_uint_t
+ngx_http_admission_origin(ngx_http_request_t *r, ngx_str_t *origin)
+{
+    ngx_uint_t        i, n;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    n = 0;
+    ngx_str_null(origin);
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].hash == 0
+                || h[i].key.len != sizeof("Origin") - 1
+                || ngx_strncasecmp(h[i].key.data, (u_char *) "Origin",
+                                   sizeof("Origin") - 1)
+                   != 0)
+            {
+                continue;
+            }
+
+            *origin = h[i].value;
+            n++;
+        }
+    }
+
+    return n;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_cors_allowed(ngx_http_request_t *r, ngx_str_t *origin)
+{
+    ngx_str_t                      *allowed;
+    ngx_uint_t                      i;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->cors == NULL) {
+        return 0;
+    }
+
+    allowed = lcf->cors->elts;
+
+    for (i = 0; i < lcf->cors->nelts; i++) {
+
+        if (allowed[i].len == origin->len
+            && ngx_strncasecmp(allowed[i].data, origin->data, origin->len)
+               == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* echoes the names that were asked for, if they are nothing but names */
+
+static void
+ngx_http_admission_requested_headers(ngx_http_request_t *r,
+    ngx_str_t *headers)
+{
+    size_t            i;
+    u_char            ch;
+    ngx_table_elt_t  *h;
+
+    h = ngx_http_admission_header(r, "access-control-request-headers");
+
+    if (h == NULL
+        || h->value.len == 0
+        || h->value.len > NGX_HTTP_ADMISSION_REQUESTED_HEADERS_MAX)
+    {
+        goto fixed;
+    }
+
+    for (i = 0; i < h->value.len; i++) {
+
+        ch = h->value.data[i];
+
+        if ((ch >= 'a' && ch <= 'z')
+            || (ch >= 'A' && ch <= 'Z')
+            || (ch >= '0' && ch <= '9')
+            || ch == '-' || ch == '_' || ch == ',' || ch == ' ')
+        {
+            continue;
+        }
+
+        goto fixed;
+    }
+
+    *headers = h->value;
+
+    return;
+
+fixed:
+
+    ngx_str_set(headers, "Authorization, Content-Type, Idempotency-Key, "
+                         "x-vwr-token, x-queue-entry-token, "
+                         "x-admission-visitor, x-admission-ticket, "
+                         "x-queue-place");
+}
+
+
+ngx_uint_t
+ngx_http_admission_same_site(ngx_http_request_t *r)
+{
+    ngx_str_t         origin, *site;
+    ngx_uint_t        n;
+    ngx_table_elt_t  *h;
+
+    if (ngx_http_admission_has_bearer(r)) {
+        /* no browser adds one by itself */
+        return 1;
+    }
+
+    n = ngx_http_admission_origin(r, &origin);
+
+    if (n == 1 && ngx_http_admission_cors_allowed(r, &origin)) {
+        return 1;
+    }
+
+    h = ngx_http_admission_header(r, "sec-fetch-site");
+
+    if (h) {
+        site = &h->value;
+
+        return (site->len == sizeof("same-origin") - 1
+                && ngx_strncmp(site->data, "same-origin", site->len) == 0)
+               || (site->len == sizeof("none") - 1
+                   && ngx_strncmp(site->data, "none", site->len) == 0);
+    }
+
+    if (n == 0) {
+        return 1;
+    }
+
+    return n == 1 && ngx_http_admission_own_origin(r, &origin);
+}
+
+
+static ngx_uint_t
+ngx_http_admission_has_bearer(ngx_http_request_t *r)
+{
+    ngx_table_elt_t  *h;
+
+    h = r->headers_in.authorization;
+
+    return h
+           && h->value.len > sizeof("Bearer ") - 1
+           && ngx_strncasecmp(h->value.data, (u_char *) "Bearer ",
+                              sizeof("Bearer ") - 1)
+              == 0;
+}
+
+
+/*
+ * Whether an Origin is the host and port that the request was sent to, as
+ * its Host says.  A Host without a port means the standard port: over plain
+ * HTTP that may be the one of either scheme, since TLS can have ended before
+ * NGINX.
+ */
+
+static ngx_uint_t
+ngx_http_admission_own_origin(ngx_http_request_t *r, ngx_str_t *origin)
+{
+    ngx_str_t    authority, host, port, own_host, own_port;
+    const char  *standard, *own_standard;
+
+    if (r->headers_in.host == NULL) {
+        return 0;
+    }
+
+    if (origin->len > sizeof("https://") - 1
+        && ngx_strncasecmp(origin->data, (u_char *) "https://",
+                           sizeof("https://") - 1)
+           == 0)
+    {
+        standard = "443";
+        authority.len = origin->len - (sizeof("https://") - 1);
+        authority.data = origin->data + sizeof("https://") - 1;
+
+    } else if (origin->len > sizeof("http://") - 1
+               && ngx_strncasecmp(origin->data, (u_char *) "http://",
+                                  sizeof("http://") - 1)
+                  == 0)
+    {
+        standard = "80";
+        authority.len = origin->len - (sizeof("http://") - 1);
+        authority.data = origin->data + sizeof("http://") - 1;
+
+    } else {
+        return 0;
+    }
+
+    own_standard = standard;
+
+#if (NGX_HTTP_SSL)
+
+    if (r->connection->ssl) {
+        own_standard = "443";
+    }
+
+#endif
+
+    ngx_http_admission_split_port(&authority, standard, &host, &port);
+    ngx_http_admission_split_port(&r->headers_in.host->value, own_standard,
+                                  &own_host, &own_port);
+
+    return host.len == own_host.len
+           && ngx_strncasecmp(host.data, own_host.data, host.len) == 0
+           && port.len == own_port.len
+           && ngx_strncmp(port.data, own_port.data, port.len) == 0;
+}
+
+
+static void
+ngx_http_admission_split_port(ngx_str_t *authority, const char *standard,
+    ngx_str_t *host, ngx_str_t *port)
+{
+    u_char  *p, *last;
+
+    last = authority->data + authority->len;
+
+    for (p = last; p > authority->data && p[-1] >= '0' && p[-1] <= '9'; p--) {
+        /* void */
+    }
+
+    if (p == last || p == authority->data || p[-1] != ':') {
+        *host = *authority;
+        port->len = ngx_strlen(standard);
+        port->data = (u_char *) standard;
+
+        return;
+    }
+
+    port->len = last - p;
+    port->data = p;
+    host->len = p - 1 - authority->data;
+    host->data = authority->data;
+}
+
+
+ngx_int_t
+ngx_http_admission_json_string(ngx_pool_t *pool, ngx_str_t *s,
+    ngx_str_t *json)
+{
+    u_char  *p;
+    size_t   escape;
+
+    escape = (size_t) ngx_escape_json(NULL, s->data, s->len);
+
+    p = ngx_pnalloc(pool, s->len + escape + 2);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    json->data = p;
+
+    *p++ = '"';
+    p = (u_char *) ngx_escape_json(p, s->data, s->len);
+    *p++ = '"';
+
+    json->len = p - json->data;
+
+    return NGX_OK;
+}
