@@ -31,6 +31,17 @@ typedef struct ngx_http_admission_redis_call_s  ngx_http_admission_redis_call_t;
 
 
 /*
+ * A script, and the first arguments of the two commands as they are sent:
+ * EVALSHA with its hash, and the longer of the two; EVAL up to the script.
+ */
+typedef struct {
+    ngx_str_t                              evalsha;
+    ngx_str_t                              eval;
+    ngx_str_t                              lua;
+} ngx_http_admission_redis_script_t;
+
+
+/*
  * rc NGX_OK: the reply, which lives until the completion returns.
  * NGX_DECLINED: Redis answered with an error, which is in reply->str.
  * NGX_ERROR: no answer (deadline, connection lost, rubbish); reply is NULL.
@@ -80,6 +91,18 @@ void ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis);
 ngx_http_admission_redis_call_t *ngx_http_admission_redis_call(
     ngx_http_admission_redis_t *redis, ngx_uint_t argc, ngx_str_t *argv,
     ngx_uint_t key, ngx_http_admission_redis_done_pt done, void *data);
+
+/*
+ * Runs a script by EVALSHA; if and only if the answer is NOSCRIPT, the same
+ * arguments are sent once more by EVAL, within the same deadline.  argv is
+ * the keys and arguments, argv[0] a key.  The script has to outlive the call.
+ * See ngx_http_admission_script.h, which is what callers use.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval(
+    ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script, ngx_uint_t nkeys,
+    ngx_uint_t argc, ngx_str_t *argv, ngx_http_admission_redis_done_pt done,
+    void *data);
 
 /*
  * The owner goes away: its completion will not be called, the reply is read

@@ -1,0 +1,477 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The Redis client of a worker: makes calls of commands, decides which
+ * connection takes them, and completes them.
+ *
+ * All that depends on which node a call goes to, and on what an answer says
+ * about where it should have gone, is in ngx_http_admission_redis_send() and
+ * ngx_http_admission_redis_answer().
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "ngx_http_admission_redis_conn.h"
+
+
+/* most calls fit; what is larger is allocated as it comes */
+#define NGX_HTTP_ADMISSION_REDIS_CALL_SIZE   2048
+
+#define NGX_HTTP_ADMISSION_REDIS_FREE_MAX    128
+
+
+struct ngx_http_admission_redis_s {
+    ngx_http_admission_redis_conf_t       *conf;
+    ngx_http_admission_redis_conn_t       *conn;
+    ngx_log_t                             *log;
+
+    ngx_queue_t                            free;
+    ngx_uint_t                             nfree;
+
+    ngx_msec_t                             error_at;
+    ngx_uint_t                             unlogged;
+
+    unsigned                               error:1;
+    unsigned                               closed:1;
+};
+
+
+static ngx_http_admission_redis_call_t *ngx_http_admission_redis_issue(
+    ngx_http_admission_redis_t *redis, ngx_http_admission_redis_call_t *call,
+    ngx_http_admission_redis_done_pt done, void *data);
+static ngx_int_t ngx_http_admission_redis_send(
+    ngx_http_admission_redis_call_t *call);
+static ngx_int_t ngx_http_admission_redis_send_eval(
+    ngx_http_admission_redis_call_t *call);
+static void ngx_http_admission_redis_answer(
+    ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
+static void ngx_http_admission_redis_log_error(
+    ngx_http_admission_redis_t *redis, redisReply *reply);
+
+static void ngx_http_admission_redis_set_buf(
+    ngx_http_admission_redis_call_t *call, ngx_uint_t i, u_char *pos,
+    u_char *last);
+static ngx_http_admission_redis_call_t *ngx_http_admission_redis_alloc(
+    ngx_http_admission_redis_t *redis, size_t size);
+static void ngx_http_admission_redis_free(
+    ngx_http_admission_redis_call_t *call);
+
+static size_t ngx_http_admission_redis_args_size(ngx_uint_t argc,
+    ngx_str_t *argv);
+static u_char *ngx_http_admission_redis_put_args(u_char *p, ngx_uint_t argc,
+    ngx_str_t *argv);
+static u_char *ngx_http_admission_redis_put_number(u_char *p, u_char type,
+    size_t n);
+static size_t ngx_http_admission_redis_number_size(size_t n);
+
+
+ngx_http_admission_redis_t *
+ngx_http_admission_redis_create(ngx_cycle_t *cycle,
+    ngx_http_admission_redis_conf_t *conf)
+{
+    ngx_http_admission_redis_t  *redis;
+
+    redis = ngx_pcalloc(cycle->pool, sizeof(ngx_http_admission_redis_t));
+    if (redis == NULL) {
+        return NULL;
+    }
+
+    redis->conf = conf;
+    redis->log = cycle->log;
+
+    ngx_queue_init(&redis->free);
+
+    redis->conn = ngx_http_admission_redis_conn_create(cycle, conf,
+                                                       &conf->name,
+                                                       conf->addrs,
+                                                       conf->naddrs);
+    if (redis->conn == NULL) {
+        return NULL;
+    }
+
+    return redis;
+}
+
+
+void
+ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis)
+{
+    ngx_queue_t                      *q;
+    ngx_http_admission_redis_call_t  *call;
+
+    if (redis->closed) {
+        return;
+    }
+
+    redis->closed = 1;
+
+    ngx_http_admission_redis_conn_close(redis->conn);
+    redis->conn = NULL;
+
+    while (!ngx_queue_empty(&redis->free)) {
+        q = ngx_queue_head(&redis->free);
+        ngx_queue_remove(q);
+
+        call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
+        ngx_free(call);
+    }
+
+    redis->nfree = 0;
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_call(ngx_http_admission_redis_t *redis,
+    ngx_uint_t argc, ngx_str_t *argv, ngx_uint_t key,
+    ngx_http_admission_redis_done_pt done, void *data)
+{
+    size_t                            size;
+    u_char                           *p;
+    ngx_http_admission_redis_call_t  *call;
+
+    size = ngx_http_admission_redis_number_size(argc)
+           + ngx_http_admission_redis_args_size(argc, argv);
+
+    call = ngx_http_admission_redis_alloc(redis, size);
+    if (call == NULL) {
+        return NULL;
+    }
+
+    p = ngx_http_admission_redis_put_number(call->command, '*', argc);
+    (void) ngx_http_admission_redis_put_args(p, argc, argv);
+
+    return ngx_http_admission_redis_issue(redis, call, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script, ngx_uint_t nkeys,
+    ngx_uint_t argc, ngx_str_t *argv, ngx_http_admission_redis_done_pt done,
+    void *data)
+{
+    size_t                            size;
+    u_char                           *p, buf[NGX_INT_T_LEN];
+    ngx_str_t                         n;
+    ngx_http_admission_redis_call_t  *call;
+
+    n.data = buf;
+    n.len = ngx_sprintf(buf, "%ui", nkeys) - buf;
+
+    size = ngx_http_admission_redis_number_size(argc + 3)
+           + script->evalsha.len
+           + ngx_http_admission_redis_args_size(1, &n)
+           + ngx_http_admission_redis_args_size(argc, argv);
+
+    call = ngx_http_admission_redis_alloc(redis, size);
+    if (call == NULL) {
+        return NULL;
+    }
+
+    p = ngx_http_admission_redis_put_number(call->command, '*', argc + 3);
+
+    call->count = p - call->command;
+    call->script = script;
+
+    p = ngx_cpymem(p, script->evalsha.data, script->evalsha.len);
+    p = ngx_http_admission_redis_put_args(p, 1, &n);
+    (void) ngx_http_admission_redis_put_args(p, argc, argv);
+
+    return ngx_http_admission_redis_issue(redis, call, done, data);
+}
+
+
+void
+ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call)
+{
+    call->done = NULL;
+    call->data = NULL;
+}
+
+
+static ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_call_t *call,
+    ngx_http_admission_redis_done_pt done, void *data)
+{
+    call->done = done;
+    call->data = data;
+    call->answer = ngx_http_admission_redis_answer;
+    call->deadline = ngx_current_msec + redis->conf->timeout;
+
+    call->nbufs = 1;
+    ngx_http_admission_redis_set_buf(call, 0, call->command,
+                                     call->command + call->size);
+
+    if (ngx_http_admission_redis_send(call) != NGX_OK) {
+        ngx_http_admission_redis_free(call);
+        return NULL;
+    }
+
+    return call;
+}
+
+
+static ngx_int_t
+ngx_http_admission_redis_send(ngx_http_admission_redis_call_t *call)
+{
+    ngx_http_admission_redis_t  *redis;
+
+    redis = call->redis;
+
+    if (redis->closed) {
+        return NGX_ERROR;
+    }
+
+    call->bufs[call->nbufs - 1].flush = 1;
+
+    return ngx_http_admission_redis_conn_send(redis->conn, call);
+}
+
+
+static ngx_int_t
+ngx_http_admission_redis_send_eval(ngx_http_admission_redis_call_t *call)
+{
+    u_char                             *p, *rest;
+    ngx_http_admission_redis_script_t  *script;
+
+    script = call->script;
+    call->script = NULL;
+
+    if ((ngx_msec_int_t) (call->deadline - ngx_current_msec) <= 0) {
+        return NGX_ERROR;
+    }
+
+    /*
+     * The command was sent and answered, so that its beginning can change.
+     * The line end of the hash becomes that of the script.
+     */
+
+    p = call->command + call->count;
+    rest = p + script->evalsha.len - (sizeof(CRLF) - 1);
+
+    p = ngx_cpymem(p, script->eval.data, script->eval.len);
+
+    call->nbufs = 3;
+    ngx_http_admission_redis_set_buf(call, 0, call->command, p);
+    ngx_http_admission_redis_set_buf(call, 1, script->lua.data,
+                                     script->lua.data + script->lua.len);
+    ngx_http_admission_redis_set_buf(call, 2, rest,
+                                     call->command + call->size);
+
+    return ngx_http_admission_redis_send(call);
+}
+
+
+static void
+ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
+    ngx_int_t rc, redisReply *reply)
+{
+    void                              *data;
+    ngx_http_admission_redis_done_pt   done;
+
+    if (rc == NGX_DECLINED) {
+
+        if (call->script && ngx_http_admission_redis_is(reply, "NOSCRIPT")) {
+
+            if (ngx_http_admission_redis_send_eval(call) == NGX_OK) {
+                return;
+            }
+
+            rc = NGX_ERROR;
+            reply = NULL;
+
+        } else {
+            ngx_http_admission_redis_log_error(call->redis, reply);
+        }
+    }
+
+    done = call->done;
+    data = call->data;
+
+    ngx_http_admission_redis_free(call);
+
+    if (done) {
+        done(data, rc, reply);
+    }
+}
+
+
+static void
+ngx_http_admission_redis_log_error(ngx_http_admission_redis_t *redis,
+    redisReply *reply)
+{
+    char  text[256];
+
+    if (redis->error && ngx_current_msec - redis->error_at < 1000) {
+        redis->unlogged++;
+        return;
+    }
+
+    ngx_http_admission_redis_text(text, sizeof(text), reply);
+
+    if (redis->unlogged) {
+        ngx_log_error(NGX_LOG_ERR, redis->log, 0,
+                      "admission: redis %V replied with an error: %s "
+                      "(and %ui more since the last line)",
+                      &redis->conf->name, text, redis->unlogged);
+
+    } else {
+        ngx_log_error(NGX_LOG_ERR, redis->log, 0,
+                      "admission: redis %V replied with an error: %s",
+                      &redis->conf->name, text);
+    }
+
+    redis->error = 1;
+    redis->error_at = ngx_current_msec;
+    redis->unlogged = 0;
+}
+
+
+static void
+ngx_http_admission_redis_set_buf(ngx_http_admission_redis_call_t *call,
+    ngx_uint_t i, u_char *pos, u_char *last)
+{
+    ngx_buf_t  *b;
+
+    b = &call->bufs[i];
+
+    ngx_memzero(b, sizeof(ngx_buf_t));
+
+    b->start = pos;
+    b->pos = pos;
+    b->last = last;
+    b->end = last;
+    b->memory = 1;
+}
+
+
+static ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_alloc(ngx_http_admission_redis_t *redis, size_t size)
+{
+    size_t                            total;
+    ngx_queue_t                      *q;
+    ngx_http_admission_redis_call_t  *call;
+
+    total = offsetof(ngx_http_admission_redis_call_t, command) + size;
+
+    if (total <= NGX_HTTP_ADMISSION_REDIS_CALL_SIZE && redis->nfree) {
+        q = ngx_queue_head(&redis->free);
+        ngx_queue_remove(q);
+        redis->nfree--;
+
+        call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
+
+    } else {
+        call = ngx_alloc(ngx_max(total, NGX_HTTP_ADMISSION_REDIS_CALL_SIZE),
+                         redis->log);
+        if (call == NULL) {
+            return NULL;
+        }
+    }
+
+    call->redis = redis;
+    call->script = NULL;
+    call->size = size;
+
+    return call;
+}
+
+
+static void
+ngx_http_admission_redis_free(ngx_http_admission_redis_call_t *call)
+{
+    size_t                       total;
+    ngx_http_admission_redis_t  *redis;
+
+    redis = call->redis;
+    total = offsetof(ngx_http_admission_redis_call_t, command) + call->size;
+
+    if (total > NGX_HTTP_ADMISSION_REDIS_CALL_SIZE
+        || redis->nfree >= NGX_HTTP_ADMISSION_REDIS_FREE_MAX)
+    {
+        ngx_free(call);
+        return;
+    }
+
+    ngx_queue_insert_head(&redis->free, &call->queue);
+    redis->nfree++;
+}
+
+
+static size_t
+ngx_http_admission_redis_args_size(ngx_uint_t argc, ngx_str_t *argv)
+{
+    size_t      size;
+    ngx_uint_t  i;
+
+    size = 0;
+
+    for (i = 0; i < argc; i++) {
+        size += ngx_http_admission_redis_number_size(argv[i].len)
+                + argv[i].len + sizeof(CRLF) - 1;
+    }
+
+    return size;
+}
+
+
+static u_char *
+ngx_http_admission_redis_put_args(u_char *p, ngx_uint_t argc, ngx_str_t *argv)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; i < argc; i++) {
+        p = ngx_http_admission_redis_put_number(p, '$', argv[i].len);
+
+        if (argv[i].len) {
+            p = ngx_cpymem(p, argv[i].data, argv[i].len);
+        }
+
+        *p++ = CR;
+        *p++ = LF;
+    }
+
+    return p;
+}
+
+
+/* not ngx_sprintf(): this is most of what a call costs here */
+
+static u_char *
+ngx_http_admission_redis_put_number(u_char *p, u_char type, size_t n)
+{
+    u_char  *last;
+
+    last = p + ngx_http_admission_redis_number_size(n);
+
+    *p = type;
+
+    p = last;
+    *--p = LF;
+    *--p = CR;
+
+    do {
+        *--p = (u_char) (n % 10 + '0');
+        n /= 10;
+    } while (n);
+
+    return last;
+}
+
+
+static size_t
+ngx_http_admission_redis_number_size(size_t n)
+{
+    size_t  digits;
+
+    for (digits = 1; n >= 10; digits++) {
+        n /= 10;
+    }
+
+    return 1 + digits + sizeof(CRLF) - 1;
+}

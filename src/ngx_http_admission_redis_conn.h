@@ -1,0 +1,103 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Inside the Redis client: the configuration, a call, and one connection to
+ * one node.  Only redis*.c include this.
+ *
+ * A connection is a pipeline: calls go in at one end, and each comes back
+ * exactly once through its answer handler, with the reply or without.  It
+ * connects when it is given a call, goes away when Redis does, and after a
+ * failure finds out by itself, on a timer, when Redis is back.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_REDIS_CONN_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_REDIS_CONN_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+#include <ngx_event_connect.h>
+
+#include "ngx_http_admission_redis.h"
+
+
+typedef struct ngx_http_admission_redis_conn_s  ngx_http_admission_redis_conn_t;
+
+
+struct ngx_http_admission_redis_conf_s {
+    ngx_str_t                              name;     /* for the log */
+    ngx_addr_t                            *addrs;    /* of the one node */
+    ngx_uint_t                             naddrs;
+
+    ngx_str_t                              auth;     /* commands, as sent; */
+    ngx_str_t                              select;   /* empty: not needed */
+
+    ngx_str_t                              prefix;
+    ngx_msec_t                             timeout;
+};
+
+
+/*
+ * rc and reply as a completion's.  The call has left the pipeline and belongs
+ * to the handler, which may send it again.
+ */
+typedef void (*ngx_http_admission_redis_answer_pt)(
+    ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
+
+
+struct ngx_http_admission_redis_call_s {
+
+    /* the connection's */
+
+    ngx_queue_t                            queue;
+    ngx_msec_t                             deadline;
+    ngx_http_admission_redis_answer_pt     answer;
+
+    ngx_uint_t                             nbufs;
+    ngx_buf_t                              bufs[3];
+    ngx_chain_t                            links[3];
+
+    /* the client's */
+
+    ngx_http_admission_redis_t            *redis;
+    ngx_http_admission_redis_script_t     *script;   /* until it was sent */
+    ngx_http_admission_redis_done_pt       done;     /* NULL: cancelled */
+    void                                  *data;
+
+    size_t                                 size;     /* of the command */
+    size_t                                 count;    /* of its "*N\r\n" */
+    u_char                                 command[1];
+};
+
+
+/* addrs are those of one node, tried in turn; NULL: no memory */
+ngx_http_admission_redis_conn_t *ngx_http_admission_redis_conn_create(
+    ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf,
+    ngx_str_t *name, ngx_addr_t *addrs, ngx_uint_t naddrs);
+
+/* completes what is still out with NGX_ERROR; nothing is sent after it */
+void ngx_http_admission_redis_conn_close(
+    ngx_http_admission_redis_conn_t *conn);
+
+/*
+ * Takes a call with its bufs, deadline and answer set.  NGX_ERROR: not taken,
+ * Redis is known to be down or no connection can be made.  Answers nothing
+ * itself.
+ */
+ngx_int_t ngx_http_admission_redis_conn_send(
+    ngx_http_admission_redis_conn_t *conn,
+    ngx_http_admission_redis_call_t *call);
+
+
+/* whether an error reply is of this kind, which is its first word */
+ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
+
+/* what Redis said as fit for a log: buf of size bytes, null-terminated */
+char *ngx_http_admission_redis_text(char *buf, size_t size,
+    redisReply *reply);
+
+
+#endif /* _NGX_HTTP_ADMISSION_REDIS_CONN_H_INCLUDED_ */

@@ -1,0 +1,99 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_sha1.h>
+
+#include "ngx_http_admission_script.h"
+#include "ngx_http_admission_lua.h"
+
+
+#define NGX_HTTP_ADMISSION_EVALSHA  "$7" CRLF "EVALSHA" CRLF "$40" CRLF
+#define NGX_HTTP_ADMISSION_EVAL     "$4" CRLF "EVAL" CRLF "$"
+
+
+#define ngx_http_admission_script(lua)                                        \
+    { { ngx_null_string, ngx_null_string, ngx_string(lua) }, { 0 }, { 0 } }
+
+
+struct ngx_http_admission_script_s {
+    ngx_http_admission_redis_script_t      command;
+
+    u_char                                 evalsha[
+                                           sizeof(NGX_HTTP_ADMISSION_EVALSHA)
+                                           + 40 + sizeof(CRLF)];
+    u_char                                 eval[
+                                           sizeof(NGX_HTTP_ADMISSION_EVAL)
+                                           + NGX_SIZE_T_LEN + sizeof(CRLF)];
+};
+
+
+static void ngx_http_admission_script_init(
+    ngx_http_admission_script_t *script);
+
+
+ngx_http_admission_script_t  ngx_http_admission_script_queue_check =
+    ngx_http_admission_script(ngx_http_admission_lua_queue_check);
+
+ngx_http_admission_script_t  ngx_http_admission_script_queue_leave =
+    ngx_http_admission_script(ngx_http_admission_lua_queue_leave);
+
+ngx_http_admission_script_t  ngx_http_admission_script_queue_step =
+    ngx_http_admission_script(ngx_http_admission_lua_queue_step);
+
+ngx_http_admission_script_t  ngx_http_admission_script_queue_admin =
+    ngx_http_admission_script(ngx_http_admission_lua_queue_admin);
+
+
+void
+ngx_http_admission_scripts_init(void)
+{
+    ngx_http_admission_script_init(&ngx_http_admission_script_queue_check);
+    ngx_http_admission_script_init(&ngx_http_admission_script_queue_leave);
+    ngx_http_admission_script_init(&ngx_http_admission_script_queue_step);
+    ngx_http_admission_script_init(&ngx_http_admission_script_queue_admin);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_script_run(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_script_t *script, ngx_uint_t nkeys, ngx_uint_t argc,
+    ngx_str_t *argv, ngx_http_admission_redis_done_pt done, void *data)
+{
+    return ngx_http_admission_redis_eval(redis, &script->command, nkeys, argc,
+                                         argv, done, data);
+}
+
+
+static void
+ngx_http_admission_script_init(ngx_http_admission_script_t *script)
+{
+    u_char      *p, sha1[20];
+    ngx_str_t   *lua;
+    ngx_sha1_t   ctx;
+
+    lua = &script->command.lua;
+
+    ngx_sha1_init(&ctx);
+    ngx_sha1_update(&ctx, lua->data, lua->len);
+    ngx_sha1_final(sha1, &ctx);
+
+    p = ngx_cpymem(script->evalsha, NGX_HTTP_ADMISSION_EVALSHA,
+                   sizeof(NGX_HTTP_ADMISSION_EVALSHA) - 1);
+    p = ngx_hex_dump(p, sha1, sizeof(sha1));
+    *p++ = CR;
+    *p++ = LF;
+
+    script->command.evalsha.data = script->evalsha;
+    script->command.evalsha.len = p - script->evalsha;
+
+    p = ngx_sprintf(script->eval, NGX_HTTP_ADMISSION_EVAL "%uz" CRLF,
+                    lua->len);
+
+    script->command.eval.data = script->eval;
+    script->command.eval.len = p - script->eval;
+}
