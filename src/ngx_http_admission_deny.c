@@ -73,18 +73,20 @@ ngx_http_admission_deny(ngx_http_request_t *r,
 static ngx_int_t
 ngx_http_admission_deny_unavailable(ngx_http_request_t *r)
 {
+    ngx_uint_t                      seconds;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
+    /* spread, so that not all come back in the same second */
+
+    seconds = 1 + ngx_random() % 2;
+
     if (lcf->deny != NGX_HTTP_ADMISSION_DENY_STATUS) {
-        return ngx_http_admission_respond_unavailable(r,
-                                            NGX_HTTP_ADMISSION_RETRY_AFTER);
+        return ngx_http_admission_respond_unavailable(r, seconds);
     }
 
-    if (ngx_http_admission_retry_after(r, NGX_HTTP_ADMISSION_RETRY_AFTER)
-        != NGX_OK)
-    {
+    if (ngx_http_admission_retry_after(r, seconds) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -178,7 +180,7 @@ ngx_http_admission_deny_json(ngx_http_request_t *r,
     if (verdict == NGX_HTTP_ADMISSION_VERDICT_USER) {
         return ngx_http_admission_respond_error(r, NGX_HTTP_UNAUTHORIZED,
                                                 "USER_REQUIRED",
-                                                "Sign-in required", &more);
+                                                "User required", &more);
     }
 
     return ngx_http_admission_respond_error(r, NGX_HTTP_FORBIDDEN,

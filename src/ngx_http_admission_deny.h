@@ -18,9 +18,6 @@
 #include "ngx_http_admission_ctx.h"
 
 
-#define NGX_HTTP_ADMISSION_RETRY_AFTER  5       /* s, with Redis out of reach */
-
-
 /*
  * Tells a denial: verdict is one of USER, TIER2 and ERROR, event that of the
  * request and may be empty.  Returns what to finalize the request with.
