@@ -63,7 +63,7 @@ typedef struct {
     ngx_msec_t                  seen_ttl;
     ngx_msec_t                  restore_wait;
     ngx_msec_t                  admit_interval;
-    ngx_int_t                   admit_batch;
+    int64_t                     admit_batch;
     ngx_msec_t                  token_ttl;
     ngx_flag_t                  admissions_stream;
 
@@ -169,12 +169,18 @@ ngx_http_admission_event_conf_t *ngx_http_admission_event_conf(
 /* the worker's Redis client; NULL: none configured */
 ngx_http_admission_redis_t *ngx_http_admission_redis(void);
 
+/* prefix= of admission_redis */
+ngx_str_t *ngx_http_admission_key_prefix(void);
+
 
 void *ngx_http_admission_create_main_conf(ngx_conf_t *cf);
 char *ngx_http_admission_init_main_conf(ngx_conf_t *cf, void *conf);
+
+/* after all is merged, if the module is in use: what was not said */
+char *ngx_http_admission_complete_main_conf(ngx_conf_t *cf,
+    ngx_http_admission_main_conf_t *mcf);
+
 void *ngx_http_admission_create_srv_conf(ngx_conf_t *cf);
-char *ngx_http_admission_merge_srv_conf(ngx_conf_t *cf, void *parent,
-    void *child);
 void *ngx_http_admission_create_loc_conf(ngx_conf_t *cf);
 char *ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);

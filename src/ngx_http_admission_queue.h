@@ -51,7 +51,9 @@ typedef struct {
     ngx_http_admission_queue_mode_e      mode;
 
     /* verified, for this event and user; NULL and 0: none shown */
-    ngx_http_admission_claims_t         *tier1;     /* with position and at */
+    ngx_http_admission_claims_t         *tier1;     /* with position, at,
+                                                       act and adm */
+    ngx_http_admission_claims_t         *entry;     /* entry token */
     ngx_http_admission_claims_t        **places;
     ngx_uint_t                           nplaces;
 } ngx_http_admission_queue_ask_t;
@@ -72,9 +74,9 @@ typedef struct {
     int64_t                              adm;       /* in: µs, event's clock */
     int64_t                              expires;   /* in: ms, Redis's, when
                                                        the slot ends */
-    int64_t                              rate;      /* admissions measured, in
-                                                       1/1000 a second; -1:
-                                                       none yet */
+    int64_t                              rate;      /* measured admissions from
+                                                       the line, in 1/1000 a
+                                                       second; -1: none yet */
 } ngx_http_admission_queue_answer_t;
 
 
@@ -119,10 +121,10 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_is_active(
     ngx_http_admission_queue_done_pt done, void *data);
 
 /*
- * One step of the schedule: admissions and clean-up, bounded.  *answer has
- * size, active and threshold; state is WAITING while there is work left in
- * the event (anyone waiting or active), and rate > 0 if this step stopped at
- * a bound and the next may follow at once.
+ * One step of the schedule: admissions and clean-up, bounded.  The answer's
+ * state is WAITING while there is work left in the event (anyone waiting or
+ * active), position the number of users that it let in, and score is not 0
+ * if it stopped at a bound, and the next step may follow at once.
  */
 ngx_http_admission_redis_call_t *ngx_http_admission_queue_step(
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf,

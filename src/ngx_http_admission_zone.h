@@ -22,11 +22,13 @@
                                                another worker takes over */
 
 
-/* a copy of what the host knows of an event */
+/* what a host knows of an event, by the last answer about it */
 typedef struct {
-    ngx_str_t                   id;         /* of the caller's pool */
     int64_t                     clock;      /* µs, the latest seen; 0: none */
     int64_t                     epoch;      /* 0: not known */
+    int64_t                     active;     /* users */
+    int64_t                     threshold;  /* set by the API; -1: not */
+    int64_t                     clear;      /* µs, when last cleared */
 } ngx_http_admission_event_state_t;
 
 
@@ -60,37 +62,43 @@ ngx_uint_t ngx_http_admission_lease_take(void);
 void ngx_http_admission_lease_leave(void);
 
 
-/*
- * Notes that an event is in use here, with the clock and the epoch that a
- * script returned (0: none known), and returns in *state, unless NULL, what
- * the host knows.  With a full zone the event unused for longest is
- * forgotten; NGX_DECLINED: there was no room all the same, the event is
- * not remembered.
- */
-ngx_int_t ngx_http_admission_event_note(ngx_str_t *id, int64_t clock,
-    int64_t epoch, ngx_http_admission_event_state_t *state);
-
-/* what the host knows of an event, all 0 if nothing; not a use of it */
+/* what the host knows of an event; not a use of it */
 void ngx_http_admission_event_get(ngx_str_t *id,
     ngx_http_admission_event_state_t *state);
 
 /*
+ * Takes what an answer said of an event; work has the schedule look after
+ * it.  With a full zone the event unused for longest is forgotten;
+ * NGX_DECLINED: there was no room all the same, nothing is remembered.
+ */
+ngx_int_t ngx_http_admission_event_note(ngx_str_t *id,
+    ngx_http_admission_event_state_t *state, ngx_uint_t work);
+
+/*
  * Whether the event is to be added to queue:active-events now: once a
  * minute, for one caller of the host.  After a failure of that command,
- * _unmarked() lets the next caller try.
+ * _unmark() lets the next caller try.
  */
 ngx_uint_t ngx_http_admission_event_mark(ngx_str_t *id);
 void ngx_http_admission_event_unmark(ngx_str_t *id);
 
 /*
- * The events with work to do that are due for a step now, up to max ids,
- * copied into pool; each is due again "interval" ms later, unless idle.
- * _work() says after a step whether there is work left in the event.
+ * The schedule.  _due() pushes to ids (ngx_str_t, copied into pool) up to
+ * max events that are due for a step now and puts them off for delay ms, in
+ * case no answer comes; NGX_ERROR: no memory.  _next() says how the step
+ * went: work left, and in how many ms the next one is due.  It returns 1 if
+ * the event has had no work for NGX_HTTP_ADMISSION_IDLE ms, and is no longer
+ * looked after.
  */
+#define NGX_HTTP_ADMISSION_IDLE  120000
+
 ngx_int_t ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
-    ngx_uint_t max);
-void ngx_http_admission_event_work(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t next);
+    ngx_uint_t max, ngx_msec_t delay);
+ngx_uint_t ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
+    ngx_msec_t delay);
+
+/* has the schedule look after an event that another host told of */
+ngx_int_t ngx_http_admission_event_watch(ngx_str_t *id);
 
 
 #endif /* _NGX_HTTP_ADMISSION_ZONE_H_INCLUDED_ */

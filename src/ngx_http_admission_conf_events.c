@@ -1,0 +1,552 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * admission_events { ... }: what is configured for each event.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf_parse.h"
+#include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_respond.h"
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_KEY_TIME,
+    NGX_HTTP_ADMISSION_KEY_NUMBER,
+    NGX_HTTP_ADMISSION_KEY_FLAG,
+    NGX_HTTP_ADMISSION_KEY_TEXT
+} ngx_http_admission_key_type_e;
+
+
+typedef struct {
+    const char                      *name;
+    ngx_http_admission_key_type_e    type;
+    size_t                           offset;
+    int64_t                          value;      /* built in */
+    int64_t                          min;
+    int64_t                          max;
+    const char                      *allowed;
+} ngx_http_admission_event_key_t;
+
+
+#define NGX_HTTP_ADMISSION_DAY   (24 * 3600 * 1000)
+
+
+static char *ngx_http_admission_events_line(ngx_conf_t *cf,
+    ngx_command_t *dummy, void *conf);
+static char *ngx_http_admission_events_end(ngx_conf_t *cf,
+    ngx_http_admission_main_conf_t *mcf, ngx_rbtree_node_t *node);
+static char *ngx_http_admission_event_key(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf, ngx_str_t *arg);
+static ngx_int_t ngx_http_admission_event_key_parse(
+    ngx_http_admission_event_key_t *key, ngx_str_t *value, void *field);
+static ngx_uint_t ngx_http_admission_event_key_unset(
+    ngx_http_admission_event_key_t *key, void *field);
+static void ngx_http_admission_event_key_copy(
+    ngx_http_admission_event_key_t *key, void *dst, void *src);
+static char *ngx_http_admission_event_info(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf);
+static u_char *ngx_http_admission_event_member(u_char *p, const char *name,
+    ngx_str_t *json);
+
+
+#define ngx_http_admission_field(member)                                      \
+    offsetof(ngx_http_admission_event_conf_t, member)
+
+
+static ngx_http_admission_event_key_t  ngx_http_admission_event_keys[] = {
+
+    { "threshold", NGX_HTTP_ADMISSION_KEY_NUMBER,
+      ngx_http_admission_field(threshold),
+      1000, 0, NGX_HTTP_ADMISSION_THRESHOLD_MAX,
+      "a number from 0 to 10000000" },
+
+    { "active_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(active_ttl),
+      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 24h" },
+
+    { "session_max", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(session_max),
+      3600000, 1000, 7 * NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 7d" },
+
+    { "claim_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(claim_ttl),
+      120000, 1000, NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 24h" },
+
+    { "seen_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(seen_ttl),
+      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 24h" },
+
+    { "restore_wait", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(restore_wait),
+      60000, 0, 3600 * 1000,
+      "a time from 0 to 1h" },
+
+    { "admit_interval", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(admit_interval),
+      1000, 100, 3600 * 1000,
+      "a time from 100ms to 1h" },
+
+    { "admit_batch", NGX_HTTP_ADMISSION_KEY_NUMBER,
+      ngx_http_admission_field(admit_batch),
+      100, 1, 1000,
+      "a number from 1 to 1000" },
+
+    { "token_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(token_ttl),
+      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 24h" },
+
+    { "admissions_stream", NGX_HTTP_ADMISSION_KEY_FLAG,
+      ngx_http_admission_field(admissions_stream),
+      1, 0, 1,
+      "\"on\" or \"off\"" },
+
+    { "title", NGX_HTTP_ADMISSION_KEY_TEXT,
+      ngx_http_admission_field(title), 0, 0, 0,
+      "a text in UTF-8" },
+
+    { "artist", NGX_HTTP_ADMISSION_KEY_TEXT,
+      ngx_http_admission_field(artist), 0, 0, 0,
+      "a text in UTF-8" },
+
+    { NULL, NGX_HTTP_ADMISSION_KEY_TEXT, 0, 0, 0, 0, NULL }
+};
+
+
+ngx_http_admission_event_conf_t *
+ngx_http_admission_event_conf(ngx_http_admission_main_conf_t *mcf,
+    ngx_str_t *id)
+{
+    uint32_t         hash;
+    ngx_str_node_t  *sn;
+
+    hash = ngx_crc32_short(id->data, id->len);
+
+    sn = ngx_str_rbtree_lookup(&mcf->events, id, hash);
+
+    if (sn) {
+        return (ngx_http_admission_event_conf_t *) sn;
+    }
+
+    return mcf->events_listed_only ? NULL : &mcf->event_default;
+}
+
+
+void
+ngx_http_admission_event_init(ngx_http_admission_event_conf_t *ecf)
+{
+    u_char                          *p;
+    ngx_http_admission_event_key_t  *key;
+
+    p = (u_char *) ecf;
+
+    for (key = ngx_http_admission_event_keys; key->name; key++) {
+
+        switch (key->type) {
+
+        case NGX_HTTP_ADMISSION_KEY_TIME:
+            *(ngx_msec_t *) (p + key->offset) = NGX_CONF_UNSET_MSEC;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_NUMBER:
+            *(int64_t *) (p + key->offset) = NGX_CONF_UNSET;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_FLAG:
+            *(ngx_flag_t *) (p + key->offset) = NGX_CONF_UNSET;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_TEXT:
+            ngx_str_null((ngx_str_t *) (p + key->offset));
+            break;
+        }
+    }
+}
+
+
+char *
+ngx_http_admission_event_finish(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf,
+    ngx_http_admission_event_conf_t *dflt)
+{
+    u_char                          *dst, *src;
+    ngx_http_admission_event_key_t  *key;
+
+    for (key = ngx_http_admission_event_keys; key->name; key++) {
+
+        dst = (u_char *) ecf + key->offset;
+        src = (u_char *) dflt + key->offset;
+
+        if (!ngx_http_admission_event_key_unset(key, dst)) {
+            continue;
+        }
+
+        if (!ngx_http_admission_event_key_unset(key, src)) {
+            ngx_http_admission_event_key_copy(key, dst, src);
+            continue;
+        }
+
+        switch (key->type) {
+
+        case NGX_HTTP_ADMISSION_KEY_TIME:
+            *(ngx_msec_t *) dst = (ngx_msec_t) key->value;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_NUMBER:
+            *(int64_t *) dst = key->value;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_FLAG:
+            *(ngx_flag_t *) dst = (ngx_flag_t) key->value;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_TEXT:
+            break;
+        }
+    }
+
+    return ngx_http_admission_event_info(cf, ecf);
+}
+
+
+char *
+ngx_http_admission_events(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_admission_main_conf_t  *mcf = conf;
+
+    char        *rv;
+    ngx_conf_t   save;
+
+    if (mcf->events_seen) {
+        return "is duplicate";
+    }
+
+    mcf->events_seen = 1;
+    mcf->events_listed_only = 1;        /* until there is a default line */
+
+    save = *cf;
+    cf->handler = ngx_http_admission_events_line;
+    cf->handler_conf = conf;
+
+    rv = ngx_conf_parse(cf, NULL);
+
+    *cf = save;
+
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    if (ngx_http_admission_event_finish(cf, &mcf->event_default,
+                                        &mcf->event_default)
+        != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_http_admission_events_end(cf, mcf, mcf->events.root);
+}
+
+
+static char *
+ngx_http_admission_events_end(ngx_conf_t *cf,
+    ngx_http_admission_main_conf_t *mcf, ngx_rbtree_node_t *node)
+{
+    ngx_rbtree_node_t  *last;
+
+    if (node == mcf->events.sentinel) {
+        return NGX_CONF_OK;
+    }
+
+    for (node = ngx_rbtree_min(node, mcf->events.sentinel);
+         node;
+         node = ngx_rbtree_next(&mcf->events, last))
+    {
+        last = node;
+
+        if (ngx_http_admission_event_finish(cf,
+                                    (ngx_http_admission_event_conf_t *) node,
+                                    &mcf->event_default)
+            != NGX_CONF_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_events_line(ngx_conf_t *cf, ngx_command_t *dummy,
+    void *conf)
+{
+    ngx_http_admission_main_conf_t  *mcf = conf;
+
+    uint32_t                          hash;
+    ngx_str_t                        *value, id;
+    ngx_uint_t                        i;
+    ngx_http_admission_event_conf_t  *ecf;
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[0].data, "default") == 0) {
+
+        if (!mcf->events_listed_only) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "duplicate \"default\" in "
+                               "\"admission_events\"");
+            return NGX_CONF_ERROR;
+        }
+
+        mcf->events_listed_only = 0;
+        ecf = &mcf->event_default;
+
+    } else {
+
+        id = value[0];
+
+        if (ngx_http_admission_event_id(&id, id.data) != NGX_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid event id \"%V\" in "
+                               "\"admission_events\", it has 1 to %d of "
+                               "letters, digits, \".\", \"_\" and \"-\"",
+                               &value[0], NGX_HTTP_ADMISSION_EVENT_MAX);
+            return NGX_CONF_ERROR;
+        }
+
+        hash = ngx_crc32_short(id.data, id.len);
+
+        if (ngx_str_rbtree_lookup(&mcf->events, &id, hash)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "duplicate event \"%V\" in "
+                               "\"admission_events\"", &id);
+            return NGX_CONF_ERROR;
+        }
+
+        ecf = ngx_pcalloc(cf->pool, sizeof(ngx_http_admission_event_conf_t));
+        if (ecf == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        ngx_http_admission_event_init(ecf);
+
+        ecf->sn.node.key = hash;
+        ecf->sn.str = id;
+
+        ngx_rbtree_insert(&mcf->events, &ecf->sn.node);
+    }
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        if (ngx_http_admission_event_key(cf, ecf, &value[i]) != NGX_CONF_OK) {
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_event_key(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf, ngx_str_t *arg)
+{
+    void                            *field;
+    u_char                          *last, known[512];
+    ngx_str_t                        value;
+    ngx_http_admission_event_key_t  *key;
+
+    last = known;
+
+    for (key = ngx_http_admission_event_keys; key->name; key++) {
+
+        if (ngx_http_admission_conf_param(arg, key->name, &value) != NGX_OK) {
+            last = ngx_snprintf(last, known + sizeof(known) - last,
+                                last == known ? "%s" : ", %s", key->name);
+            continue;
+        }
+
+        field = (u_char *) ecf + key->offset;
+
+        if (!ngx_http_admission_event_key_unset(key, field)) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "duplicate \"%s=\" in a line of "
+                               "\"admission_events\"", key->name);
+            return NGX_CONF_ERROR;
+        }
+
+        if (ngx_http_admission_event_key_parse(key, &value, field) != NGX_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid value \"%V\" of \"%s=\" in "
+                               "\"admission_events\", it takes %s",
+                               &value, key->name, key->allowed);
+            return NGX_CONF_ERROR;
+        }
+
+        return NGX_CONF_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "unknown \"%V\" in \"admission_events\", a line takes "
+                       "key=value of: %*s", arg, last - known, known);
+
+    return NGX_CONF_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_admission_event_key_parse(ngx_http_admission_event_key_t *key,
+    ngx_str_t *value, void *field)
+{
+    ngx_int_t   n;
+    ngx_uint_t  flag;
+
+    switch (key->type) {
+
+    case NGX_HTTP_ADMISSION_KEY_TIME:
+        n = ngx_parse_time(value, 0);
+
+        if (n == NGX_ERROR || n < key->min || n > key->max) {
+            return NGX_DECLINED;
+        }
+
+        *(ngx_msec_t *) field = n;
+        return NGX_OK;
+
+    case NGX_HTTP_ADMISSION_KEY_NUMBER:
+        n = ngx_atoi(value->data, value->len);
+
+        if (n == NGX_ERROR || n < key->min || n > key->max) {
+            return NGX_DECLINED;
+        }
+
+        *(int64_t *) field = n;
+        return NGX_OK;
+
+    case NGX_HTTP_ADMISSION_KEY_FLAG:
+        if (ngx_http_admission_conf_flag(value, &flag) != NGX_OK) {
+            return NGX_DECLINED;
+        }
+
+        *(ngx_flag_t *) field = flag;
+        return NGX_OK;
+
+    default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
+        if (ngx_utf8_length(value->data, value->len) > value->len) {
+            return NGX_DECLINED;
+        }
+
+        *(ngx_str_t *) field = *value;
+        return NGX_OK;
+    }
+}
+
+
+static ngx_uint_t
+ngx_http_admission_event_key_unset(ngx_http_admission_event_key_t *key,
+    void *field)
+{
+    switch (key->type) {
+
+    case NGX_HTTP_ADMISSION_KEY_TIME:
+        return *(ngx_msec_t *) field == NGX_CONF_UNSET_MSEC;
+
+    case NGX_HTTP_ADMISSION_KEY_NUMBER:
+        return *(int64_t *) field == NGX_CONF_UNSET;
+
+    case NGX_HTTP_ADMISSION_KEY_FLAG:
+        return *(ngx_flag_t *) field == NGX_CONF_UNSET;
+
+    default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
+        return ((ngx_str_t *) field)->data == NULL;
+    }
+}
+
+
+static void
+ngx_http_admission_event_key_copy(ngx_http_admission_event_key_t *key,
+    void *dst, void *src)
+{
+    switch (key->type) {
+
+    case NGX_HTTP_ADMISSION_KEY_TIME:
+        *(ngx_msec_t *) dst = *(ngx_msec_t *) src;
+        break;
+
+    case NGX_HTTP_ADMISSION_KEY_NUMBER:
+        *(int64_t *) dst = *(int64_t *) src;
+        break;
+
+    case NGX_HTTP_ADMISSION_KEY_FLAG:
+        *(ngx_flag_t *) dst = *(ngx_flag_t *) src;
+        break;
+
+    case NGX_HTTP_ADMISSION_KEY_TEXT:
+        *(ngx_str_t *) dst = *(ngx_str_t *) src;
+        break;
+    }
+}
+
+
+/* eventInfo, as every answer says it */
+
+static char *
+ngx_http_admission_event_info(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf)
+{
+    u_char     *p;
+    ngx_str_t   title, artist;
+
+    if (ngx_http_admission_json_string(cf->pool, &ecf->title, &title) != NGX_OK
+        || ngx_http_admission_json_string(cf->pool, &ecf->artist, &artist)
+           != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    p = ngx_pnalloc(cf->pool, sizeof("{\"title\":,\"artist\":}") - 1
+                              + title.len + artist.len);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ecf->info.data = p;
+
+    *p++ = '{';
+
+    if (ecf->title.len) {
+        p = ngx_http_admission_event_member(p, "\"title\":", &title);
+    }
+
+    if (ecf->title.len && ecf->artist.len) {
+        *p++ = ',';
+    }
+
+    if (ecf->artist.len) {
+        p = ngx_http_admission_event_member(p, "\"artist\":", &artist);
+    }
+
+    *p++ = '}';
+
+    ecf->info.len = p - ecf->info.data;
+
+    return NGX_CONF_OK;
+}
+
+
+static u_char *
+ngx_http_admission_event_member(u_char *p, const char *name, ngx_str_t *json)
+{
+    p = ngx_cpymem(p, name, ngx_strlen(name));
+
+    return ngx_cpymem(p, json->data, json->len);
+}

@@ -1,0 +1,71 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Parsers of the directives that take more than one word; used by
+ * ngx_http_admission_conf.c alone.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_CONF_PARSE_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_CONF_PARSE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+/*
+ * Logs that the directive does not take the value, and what is allowed;
+ * returns NGX_CONF_ERROR.
+ */
+char *ngx_http_admission_conf_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_str_t *value, const char *allowed);
+
+/* the rest of arg after "name="; NGX_DECLINED: arg is something else */
+ngx_int_t ngx_http_admission_conf_param(ngx_str_t *arg, const char *name,
+    ngx_str_t *value);
+
+/* "on" or "off"; NGX_DECLINED: neither */
+ngx_int_t ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag);
+
+
+/* as ngx_conf_set_enum_slot(), and says what is allowed */
+char *ngx_http_admission_enum(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+char *ngx_http_admission_user(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+
+/* by NGX_HTTP_ADMISSION_SECRET_* */
+extern ngx_str_t  ngx_http_admission_secret_names[];
+
+char *ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+
+/* by token kind */
+extern ngx_http_admission_cookie_conf_t  ngx_http_admission_cookie_defaults[];
+
+
+/* all that a line of admission_events can say, unset */
+void ngx_http_admission_event_init(ngx_http_admission_event_conf_t *ecf);
+
+/* what the line leaves out, from the default line, then the built-in ones */
+char *ngx_http_admission_event_finish(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf,
+    ngx_http_admission_event_conf_t *dflt);
+
+char *ngx_http_admission_events(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+
+#endif /* _NGX_HTTP_ADMISSION_CONF_PARSE_H_INCLUDED_ */

@@ -1,0 +1,188 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The module: its phases and its processes.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_schedule.h"
+#include "ngx_http_admission_script.h"
+#include "ngx_http_admission_variables.h"
+#include "ngx_http_admission_zone.h"
+
+
+static ngx_int_t ngx_http_admission_preconfiguration(ngx_conf_t *cf);
+static ngx_int_t ngx_http_admission_postconfiguration(ngx_conf_t *cf);
+static ngx_int_t ngx_http_admission_phase(ngx_conf_t *cf,
+    ngx_http_phases phase, ngx_http_handler_pt handler);
+static ngx_int_t ngx_http_admission_init_process(ngx_cycle_t *cycle);
+static void ngx_http_admission_exit_process(ngx_cycle_t *cycle);
+
+
+static ngx_http_module_t  ngx_http_admission_module_ctx = {
+    ngx_http_admission_preconfiguration,   /* preconfiguration */
+    ngx_http_admission_postconfiguration,  /* postconfiguration */
+
+    ngx_http_admission_create_main_conf,   /* create main configuration */
+    ngx_http_admission_init_main_conf,     /* init main configuration */
+
+    ngx_http_admission_create_srv_conf,    /* create server configuration */
+    NULL,                                  /* merge server configuration */
+
+    ngx_http_admission_create_loc_conf,    /* create location configuration */
+    ngx_http_admission_merge_loc_conf      /* merge location configuration */
+};
+
+
+ngx_module_t  ngx_http_admission_module = {
+    NGX_MODULE_V1,
+    &ngx_http_admission_module_ctx,        /* module context */
+    ngx_http_admission_commands,           /* module directives */
+    NGX_HTTP_MODULE,                       /* module type */
+    NULL,                                  /* init master */
+    NULL,                                  /* init module */
+    ngx_http_admission_init_process,       /* init process */
+    NULL,                                  /* init thread */
+    NULL,                                  /* exit thread */
+    ngx_http_admission_exit_process,       /* exit process */
+    NULL,                                  /* exit master */
+    NGX_MODULE_V1_PADDING
+};
+
+
+/* the client of this worker */
+static ngx_http_admission_redis_t       *ngx_http_admission_client;
+static ngx_http_admission_redis_conf_t  *ngx_http_admission_client_conf;
+
+
+ngx_http_admission_redis_t *
+ngx_http_admission_redis(void)
+{
+    return ngx_http_admission_client;
+}
+
+
+ngx_str_t *
+ngx_http_admission_key_prefix(void)
+{
+    return ngx_http_admission_redis_prefix(ngx_http_admission_client_conf);
+}
+
+
+static ngx_int_t
+ngx_http_admission_preconfiguration(ngx_conf_t *cf)
+{
+    ngx_http_admission_scripts_init();
+
+    return ngx_http_admission_add_variables(cf);
+}
+
+
+static ngx_int_t
+ngx_http_admission_postconfiguration(ngx_conf_t *cf)
+{
+    ngx_http_admission_main_conf_t  *mcf;
+
+    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
+
+    if (!mcf->in_use) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_complete_main_conf(cf, mcf) != NGX_CONF_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_phase(cf, NGX_HTTP_POST_READ_PHASE,
+                                 ngx_http_admission_gate_post_read)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_phase(cf, NGX_HTTP_ACCESS_PHASE,
+                                 ngx_http_admission_gate_access)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_admission_phase(cf, NGX_HTTP_PRECONTENT_PHASE,
+                                    ngx_http_admission_gate_precontent);
+}
+
+
+static ngx_int_t
+ngx_http_admission_phase(ngx_conf_t *cf, ngx_http_phases phase,
+    ngx_http_handler_pt handler)
+{
+    ngx_http_handler_pt        *h;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    h = ngx_array_push(&cmcf->phases[phase].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = handler;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_init_process(ngx_cycle_t *cycle)
+{
+    ngx_http_admission_main_conf_t  *mcf;
+
+    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)
+    {
+        return NGX_OK;
+    }
+
+    mcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_admission_module);
+
+    if (mcf == NULL || !mcf->in_use) {
+        return NGX_OK;
+    }
+
+    ngx_http_admission_zone_use(mcf->zone);
+
+    if (ngx_http_admission_verified_init(cycle) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (mcf->redis == NULL) {
+        return NGX_OK;
+    }
+
+    ngx_http_admission_client_conf = mcf->redis;
+    ngx_http_admission_client = ngx_http_admission_redis_create(cycle,
+                                                                mcf->redis);
+    if (ngx_http_admission_client == NULL) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_admission_schedule_start(cycle, mcf);
+}
+
+
+static void
+ngx_http_admission_exit_process(ngx_cycle_t *cycle)
+{
+    if (ngx_http_admission_client == NULL) {
+        return;
+    }
+
+    ngx_http_admission_schedule_stop();
+    ngx_http_admission_redis_close(ngx_http_admission_client);
+}

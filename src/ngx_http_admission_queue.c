@@ -1,0 +1,677 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Calls of the queue scripts: their keys and arguments go out in the order
+ * that lua/queue_lib.lua reads them, their answer comes back as 14 integers.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_zone.h"
+
+
+#define NGX_HTTP_ADMISSION_QUEUE_KEYS     16
+#define NGX_HTTP_ADMISSION_QUEUE_COMMON   16      /* arguments */
+#define NGX_HTTP_ADMISSION_QUEUE_PLACES   8
+#define NGX_HTTP_ADMISSION_QUEUE_ARGS                                         \
+    (NGX_HTTP_ADMISSION_QUEUE_KEYS + NGX_HTTP_ADMISSION_QUEUE_COMMON + 8      \
+     + 3 * NGX_HTTP_ADMISSION_QUEUE_PLACES)
+
+/* every number that is printed fits, with its sign */
+#define NGX_HTTP_ADMISSION_QUEUE_NUMBERS                                      \
+    (NGX_HTTP_ADMISSION_QUEUE_ARGS * NGX_INT64_LEN)
+
+
+/* the fields of an answer, as reply() in lua/queue_lib.lua returns them */
+enum {
+    NGX_HTTP_ADMISSION_REPLY_STATE = 0,
+    NGX_HTTP_ADMISSION_REPLY_POSITION,
+    NGX_HTTP_ADMISSION_REPLY_SIZE,
+    NGX_HTTP_ADMISSION_REPLY_ACTIVE,
+    NGX_HTTP_ADMISSION_REPLY_THRESHOLD,
+    NGX_HTTP_ADMISSION_REPLY_US,
+    NGX_HTTP_ADMISSION_REPLY_CLOCK,
+    NGX_HTTP_ADMISSION_REPLY_EPOCH,
+    NGX_HTTP_ADMISSION_REPLY_SCORE,
+    NGX_HTTP_ADMISSION_REPLY_ADM,
+    NGX_HTTP_ADMISSION_REPLY_EXPIRES,
+    NGX_HTTP_ADMISSION_REPLY_RATE,
+    NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD,
+    NGX_HTTP_ADMISSION_REPLY_CLEAR,
+    NGX_HTTP_ADMISSION_REPLY_FIELDS
+};
+
+
+/* a call under way; freed with the call of the client */
+typedef struct {
+    ngx_http_admission_queue_done_pt   done;
+    void                              *data;
+    ngx_msec_t                         issued;
+    ngx_uint_t                         step;
+    ngx_str_t                          event;
+    u_char                             id[NGX_HTTP_ADMISSION_EVENT_MAX];
+} ngx_http_admission_queue_call_t;
+
+
+/* arguments being collected; one at a time, a call copies them */
+typedef struct {
+    ngx_uint_t                         argc;
+    ngx_str_t                          argv[NGX_HTTP_ADMISSION_QUEUE_ARGS];
+    u_char                            *last;
+    u_char                             numbers[NGX_HTTP_ADMISSION_QUEUE_NUMBERS];
+    u_char                            *keys;        /* allocated */
+} ngx_http_admission_queue_args_t;
+
+
+static ngx_int_t ngx_http_admission_queue_begin(
+    ngx_http_admission_queue_args_t *args, ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf);
+static ngx_int_t ngx_http_admission_queue_keys(
+    ngx_http_admission_queue_args_t *args, ngx_str_t *event);
+static void ngx_http_admission_queue_string(
+    ngx_http_admission_queue_args_t *args, ngx_str_t *value);
+static void ngx_http_admission_queue_number(
+    ngx_http_admission_queue_args_t *args, int64_t value);
+static ngx_http_admission_redis_call_t *ngx_http_admission_queue_run(
+    ngx_http_admission_queue_args_t *args, ngx_http_admission_script_t *script,
+    ngx_str_t *event, ngx_http_admission_queue_done_pt done, void *data);
+static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
+    ngx_str_t *event, ngx_http_admission_queue_done_pt done, void *data);
+
+static void ngx_http_admission_queue_mark(ngx_str_t *event);
+static void ngx_http_admission_queue_mark_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+
+static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+static ngx_int_t ngx_http_admission_queue_parse(redisReply *reply,
+    ngx_http_admission_queue_answer_t *answer,
+    ngx_http_admission_event_state_t *state);
+static void ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+
+
+/* in the order of KEYS in lua/queue_lib.lua */
+
+static ngx_str_t  ngx_http_admission_queue_names[] = {
+    ngx_string("queue"),
+    ngx_string("active"),
+    ngx_string("seen"),
+    ngx_string("active-seen"),
+    ngx_string("done"),
+    ngx_string("revoked"),
+    ngx_string("threshold"),
+    ngx_string("epoch"),
+    ngx_string("state"),
+    ngx_string("admitted"),
+    ngx_string("used"),
+    ngx_string("cleared"),
+    ngx_string("leaving"),
+    ngx_string("rate"),
+    ngx_string("vwr"),
+    ngx_string("admissions")
+};
+
+
+static ngx_str_t  ngx_http_admission_queue_events =
+    ngx_string("queue:active-events");
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    int64_t                           until;
+    ngx_uint_t                        i, n;
+    ngx_http_admission_claims_t      *tier1, *entry, *place;
+    ngx_http_admission_queue_args_t   args;
+
+    if (ngx_http_admission_queue_begin(&args, &ask->event, ask->conf)
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    ngx_http_admission_queue_string(&args, &ask->user);
+    ngx_http_admission_queue_number(&args, ask->mode);
+
+    tier1 = ask->tier1;
+    until = tier1 ? tier1->adm + (int64_t) ask->conf->token_ttl * 1000 : 0;
+
+    ngx_http_admission_queue_number(&args, tier1 ? tier1->at : 0);
+    ngx_http_admission_queue_number(&args, tier1 ? tier1->act : 0);
+    ngx_http_admission_queue_number(&args, until);
+
+    entry = ask->entry;
+
+    ngx_http_admission_queue_number(&args, entry ? entry->adm : 0);
+    ngx_http_admission_queue_number(&args, entry ? entry->exp : 0);
+
+    n = ngx_min(ask->nplaces, NGX_HTTP_ADMISSION_QUEUE_PLACES);
+    ngx_http_admission_queue_number(&args, n);
+
+    for (i = 0; i < n; i++) {
+        place = ask->places[i];
+
+        ngx_http_admission_queue_number(&args, place->score);
+        ngx_http_admission_queue_number(&args, place->at);
+        ngx_http_admission_queue_number(&args, place->epoch);
+    }
+
+    if (ask->mode == NGX_HTTP_ADMISSION_QUEUE_CHECK || n) {
+        ngx_http_admission_queue_mark(&ask->event);
+    }
+
+    return ngx_http_admission_queue_run(&args,
+                                        &ngx_http_admission_script_queue_check,
+                                        &ask->event, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_leave(ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf, ngx_str_t *user, ngx_uint_t beacon,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_queue_args_t  args;
+
+    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+        return NULL;
+    }
+
+    ngx_http_admission_queue_string(&args, user);
+    ngx_http_admission_queue_number(&args, beacon ? 1 : 0);
+
+    return ngx_http_admission_queue_run(&args,
+                                        &ngx_http_admission_script_queue_leave,
+                                        event, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
+    int64_t value, ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_queue_args_t  args;
+
+    static ngx_str_t  names[] = {
+        ngx_string("look"),
+        ngx_string("clear"),
+        ngx_string("set"),
+        ngx_string("unset")
+    };
+
+    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+        return NULL;
+    }
+
+    ngx_http_admission_queue_string(&args, &names[what]);
+    ngx_http_admission_queue_number(&args, value);
+
+    return ngx_http_admission_queue_run(&args,
+                                        &ngx_http_admission_script_queue_admin,
+                                        event, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_step(ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_queue_args_t  args;
+
+    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+        return NULL;
+    }
+
+    return ngx_http_admission_queue_run(&args,
+                                        &ngx_http_admission_script_queue_step,
+                                        event, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_str_t                         argv[3];
+    ngx_http_admission_redis_t       *redis;
+    ngx_http_admission_queue_args_t   args;
+    ngx_http_admission_queue_call_t  *qc;
+    ngx_http_admission_redis_call_t  *call;
+
+    redis = ngx_http_admission_redis();
+
+    if (redis == NULL
+        || ngx_http_admission_queue_keys(&args, event) != NGX_OK)
+    {
+        return NULL;
+    }
+
+    call = NULL;
+    qc = ngx_http_admission_queue_call(event, done, data);
+
+    if (qc) {
+        ngx_str_set(&argv[0], "ZSCORE");
+        argv[1] = args.argv[1];
+        argv[2] = *user;
+
+        call = ngx_http_admission_redis_call(redis, 3, argv, 1,
+                                     ngx_http_admission_queue_is_active_done,
+                                     qc);
+        if (call) {
+            ngx_http_admission_redis_own(call, qc);
+
+        } else {
+            ngx_free(qc);
+        }
+    }
+
+    ngx_free(args.keys);
+
+    return call;
+}
+
+
+ngx_uint_t
+ngx_http_admission_queue_next_poll(int64_t position)
+{
+    if (position == 0) {
+        return 3;
+    }
+
+    if (position <= 1000) {
+        return 1;
+    }
+
+    if (position <= 5000) {
+        return 5;
+    }
+
+    if (position <= 10000) {
+        return 10;
+    }
+
+    return position <= 100000 ? 30 : 60;
+}
+
+
+int64_t
+ngx_http_admission_queue_estimate(int64_t position, int64_t rate)
+{
+    if (rate > 0) {
+        return (position * 1000 + rate - 1) / rate;
+    }
+
+    return ngx_max(position / 50, 5);
+}
+
+
+/* the keys, and the arguments that all scripts begin with */
+
+static ngx_int_t
+ngx_http_admission_queue_begin(ngx_http_admission_queue_args_t *args,
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf)
+{
+    ngx_http_admission_event_state_t  state;
+
+    if (ngx_http_admission_redis() == NULL) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_admission_queue_keys(args, event) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_http_admission_event_get(event, &state);
+
+    ngx_http_admission_queue_string(args, event);
+
+    ngx_http_admission_queue_number(args, conf->threshold);
+    ngx_http_admission_queue_number(args, conf->active_ttl);
+    ngx_http_admission_queue_number(args, conf->session_max);
+    ngx_http_admission_queue_number(args, conf->claim_ttl);
+    ngx_http_admission_queue_number(args, conf->seen_ttl);
+    ngx_http_admission_queue_number(args, conf->restore_wait);
+    ngx_http_admission_queue_number(args, conf->admit_interval);
+    ngx_http_admission_queue_number(args, conf->admit_batch);
+    ngx_http_admission_queue_number(args, conf->token_ttl);
+    ngx_http_admission_queue_number(args, conf->admissions_stream ? 1 : 0);
+
+    ngx_http_admission_queue_number(args, state.epoch);
+    ngx_http_admission_queue_number(args, state.clock);
+    ngx_http_admission_queue_number(args, state.active);
+    ngx_http_admission_queue_number(args, state.clear);
+    ngx_http_admission_queue_number(args, state.threshold);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_keys(ngx_http_admission_queue_args_t *args,
+    ngx_str_t *event)
+{
+    size_t      size;
+    u_char     *p;
+    ngx_str_t  *prefix;
+    ngx_uint_t  i;
+
+    prefix = ngx_http_admission_key_prefix();
+
+    size = prefix->len + event->len + sizeof("{}:active-seen") - 1;
+
+    p = ngx_alloc(NGX_HTTP_ADMISSION_QUEUE_KEYS * size, ngx_cycle->log);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    args->keys = p;
+    args->last = args->numbers;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_QUEUE_KEYS; i++) {
+        args->argv[i].data = p;
+
+        p = ngx_cpymem(p, prefix->data, prefix->len);
+        *p++ = '{';
+        p = ngx_cpymem(p, event->data, event->len);
+        *p++ = '}';
+        *p++ = ':';
+        p = ngx_cpymem(p, ngx_http_admission_queue_names[i].data,
+                       ngx_http_admission_queue_names[i].len);
+
+        args->argv[i].len = p - args->argv[i].data;
+    }
+
+    args->argc = NGX_HTTP_ADMISSION_QUEUE_KEYS;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_admission_queue_string(ngx_http_admission_queue_args_t *args,
+    ngx_str_t *value)
+{
+    args->argv[args->argc++] = *value;
+}
+
+
+static void
+ngx_http_admission_queue_number(ngx_http_admission_queue_args_t *args,
+    int64_t value)
+{
+    ngx_str_t  *arg;
+
+    arg = &args->argv[args->argc++];
+
+    arg->data = args->last;
+    args->last = ngx_sprintf(args->last, "%L", value);
+    arg->len = args->last - arg->data;
+}
+
+
+/* runs the script with the arguments, and is done with them */
+
+static ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_run(ngx_http_admission_queue_args_t *args,
+    ngx_http_admission_script_t *script, ngx_str_t *event,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_queue_call_t  *qc;
+    ngx_http_admission_redis_call_t  *call;
+
+    call = NULL;
+    qc = ngx_http_admission_queue_call(event, done, data);
+
+    if (qc) {
+        qc->step = (script == &ngx_http_admission_script_queue_step);
+
+        call = ngx_http_admission_script_run(ngx_http_admission_redis(),
+                                             script,
+                                             NGX_HTTP_ADMISSION_QUEUE_KEYS,
+                                             args->argc, args->argv,
+                                             ngx_http_admission_queue_done,
+                                             qc);
+        if (call) {
+            ngx_http_admission_redis_own(call, qc);
+
+        } else {
+            ngx_free(qc);
+        }
+    }
+
+    ngx_free(args->keys);
+
+    return call;
+}
+
+
+static ngx_http_admission_queue_call_t *
+ngx_http_admission_queue_call(ngx_str_t *event,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_queue_call_t  *qc;
+
+    qc = ngx_alloc(sizeof(ngx_http_admission_queue_call_t), ngx_cycle->log);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    qc->done = done;
+    qc->data = data;
+    qc->issued = ngx_current_msec;
+
+    qc->event.len = event->len;
+    qc->event.data = qc->id;
+    ngx_memcpy(qc->id, event->data, event->len);
+
+    return qc;
+}
+
+
+/*
+ * Other hosts learn from a set that the event has work to do.  It is not of
+ * the event's slot, so a command of its own adds to it, ahead of the first
+ * join: should this host die with the next breath, another one steps.
+ */
+
+static void
+ngx_http_admission_queue_mark(ngx_str_t *event)
+{
+    ngx_str_t                         argv[3], *prefix;
+    u_char                           *p;
+    ngx_http_admission_queue_call_t  *qc;
+    ngx_http_admission_redis_call_t  *call;
+
+    if (!ngx_http_admission_event_mark(event)) {
+        return;
+    }
+
+    call = NULL;
+    prefix = ngx_http_admission_key_prefix();
+
+    qc = ngx_http_admission_queue_call(event, NULL, NULL);
+
+    p = ngx_alloc(prefix->len + ngx_http_admission_queue_events.len,
+                  ngx_cycle->log);
+
+    if (qc && p) {
+        ngx_str_set(&argv[0], "SADD");
+
+        argv[1].data = p;
+        argv[1].len = prefix->len + ngx_http_admission_queue_events.len;
+        ngx_memcpy(ngx_cpymem(p, prefix->data, prefix->len),
+                   ngx_http_admission_queue_events.data,
+                   ngx_http_admission_queue_events.len);
+
+        argv[2] = *event;
+
+        call = ngx_http_admission_redis_call(ngx_http_admission_redis(), 3,
+                                         argv, 1,
+                                         ngx_http_admission_queue_mark_done,
+                                         qc);
+    }
+
+    if (call) {
+        ngx_http_admission_redis_own(call, qc);
+
+    } else {
+        ngx_http_admission_event_unmark(event);
+
+        if (qc) {
+            ngx_free(qc);
+        }
+    }
+
+    if (p) {
+        ngx_free(p);
+    }
+}
+
+
+static void
+ngx_http_admission_queue_mark_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_http_admission_queue_call_t  *qc = data;
+
+    if (rc != NGX_OK) {
+        ngx_http_admission_event_unmark(&qc->event);
+    }
+}
+
+
+static void
+ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_http_admission_queue_call_t  *qc = data;
+
+    ngx_http_admission_event_state_t   state;
+    ngx_http_admission_queue_answer_t  answer;
+
+    if (rc != NGX_OK
+        || ngx_http_admission_queue_parse(reply, &answer, &state) != NGX_OK)
+    {
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    ngx_http_admission_time_observed(answer.now,
+                                     ngx_current_msec - qc->issued);
+
+    if (state.epoch) {
+
+        /* the schedule itself decides whether it goes on */
+
+        (void) ngx_http_admission_event_note(&qc->event, &state,
+                                             !qc->step
+                                             && answer.size + answer.active);
+    }
+
+    qc->done(qc->data, NGX_OK, &answer);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_parse(redisReply *reply,
+    ngx_http_admission_queue_answer_t *answer,
+    ngx_http_admission_event_state_t *state)
+{
+    int64_t     v[NGX_HTTP_ADMISSION_REPLY_FIELDS];
+    ngx_uint_t  i;
+
+    if (reply->type != REDIS_REPLY_ARRAY
+        || reply->elements != NGX_HTTP_ADMISSION_REPLY_FIELDS)
+    {
+        goto invalid;
+    }
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_REPLY_FIELDS; i++) {
+
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER) {
+            goto invalid;
+        }
+
+        v[i] = reply->element[i]->integer;
+    }
+
+    if (v[NGX_HTTP_ADMISSION_REPLY_STATE] < NGX_HTTP_ADMISSION_QUEUE_NOT_IN
+        || v[NGX_HTTP_ADMISSION_REPLY_STATE]
+           > NGX_HTTP_ADMISSION_QUEUE_POSITION_USED)
+    {
+        goto invalid;
+    }
+
+    answer->state = v[NGX_HTTP_ADMISSION_REPLY_STATE];
+    answer->position = v[NGX_HTTP_ADMISSION_REPLY_POSITION];
+    answer->size = v[NGX_HTTP_ADMISSION_REPLY_SIZE];
+    answer->active = v[NGX_HTTP_ADMISSION_REPLY_ACTIVE];
+    answer->threshold = v[NGX_HTTP_ADMISSION_REPLY_THRESHOLD];
+    answer->now = v[NGX_HTTP_ADMISSION_REPLY_US];
+    answer->clock = v[NGX_HTTP_ADMISSION_REPLY_CLOCK];
+    answer->epoch = v[NGX_HTTP_ADMISSION_REPLY_EPOCH];
+    answer->score = v[NGX_HTTP_ADMISSION_REPLY_SCORE];
+    answer->adm = v[NGX_HTTP_ADMISSION_REPLY_ADM];
+    answer->expires = v[NGX_HTTP_ADMISSION_REPLY_EXPIRES];
+    answer->rate = v[NGX_HTTP_ADMISSION_REPLY_RATE];
+
+    state->clock = answer->clock;
+    state->epoch = answer->epoch;
+    state->active = answer->active;
+    state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
+    state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                  "admission: a queue script got an answer that is not its "
+                  "own from redis");
+
+    return NGX_ERROR;
+}
+
+
+static void
+ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
+    redisReply *reply)
+{
+    ngx_http_admission_queue_call_t  *qc = data;
+
+    ngx_int_t                          expires;
+    ngx_http_admission_queue_answer_t  answer;
+
+    ngx_memzero(&answer, sizeof(ngx_http_admission_queue_answer_t));
+
+    answer.state = NGX_HTTP_ADMISSION_QUEUE_NOT_IN;
+
+    if (rc != NGX_OK) {
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    if (reply->type == REDIS_REPLY_STRING) {
+        expires = ngx_atoi((u_char *) reply->str, reply->len);
+
+        if (expires == NGX_ERROR) {
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                          "admission: an active user has a score in redis "
+                          "that is not ours");
+            qc->done(qc->data, NGX_ERROR, NULL);
+            return;
+        }
+
+        if (expires > ngx_http_admission_now_us() / 1000) {
+            answer.state = NGX_HTTP_ADMISSION_QUEUE_ACTIVE;
+        }
+    }
+
+    qc->done(qc->data, NGX_OK, &answer);
+}

@@ -1,0 +1,374 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The worker that holds the host's lease looks every few tenths of a second
+ * for events that are due, and issues a step for each.  All timers are
+ * cancelable: none of them keeps a leaving worker.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_schedule.h"
+#include "ngx_http_admission_zone.h"
+
+
+#define NGX_HTTP_ADMISSION_TICK         100     /* ms */
+#define NGX_HTTP_ADMISSION_STEP_MAX     1000    /* ms between steps, at most:
+                                                   Redis takes 10 s without
+                                                   any for a gap */
+#define NGX_HTTP_ADMISSION_STEPS        64      /* out at once */
+#define NGX_HTTP_ADMISSION_STEP_WAIT    2000    /* ms, for one that does not
+                                                   come back */
+#define NGX_HTTP_ADMISSION_LEARN        5000    /* ms between looks at
+                                                   queue:active-events */
+
+
+/* a step under way */
+typedef struct {
+    ngx_queue_t                         queue;      /* of free ones */
+    ngx_http_admission_event_conf_t    *conf;
+    ngx_str_t                           event;
+    u_char                              id[NGX_HTTP_ADMISSION_EVENT_MAX];
+} ngx_http_admission_step_t;
+
+
+static void ngx_http_admission_schedule_tick(ngx_event_t *ev);
+static void ngx_http_admission_schedule_steps(ngx_log_t *log);
+static void ngx_http_admission_schedule_step(ngx_str_t *event);
+static void ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
+static ngx_msec_t ngx_http_admission_schedule_interval(
+    ngx_http_admission_event_conf_t *conf);
+
+static void ngx_http_admission_schedule_learn(void);
+static void ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
+    redisReply *reply);
+static void ngx_http_admission_schedule_forget(ngx_str_t *event);
+static void ngx_http_admission_schedule_forgotten(void *data, ngx_int_t rc,
+    redisReply *reply);
+
+
+static ngx_http_admission_main_conf_t  *ngx_http_admission_schedule_conf;
+static ngx_connection_t                 ngx_http_admission_schedule_dumb;
+static ngx_event_t                      ngx_http_admission_schedule_timer;
+static ngx_http_admission_step_t        ngx_http_admission_schedule_slots[
+                                            NGX_HTTP_ADMISSION_STEPS];
+static ngx_queue_t                      ngx_http_admission_schedule_free;
+static ngx_str_t                        ngx_http_admission_schedule_set;
+static ngx_msec_t                       ngx_http_admission_schedule_looked;
+static unsigned                         ngx_http_admission_schedule_looking:1;
+static unsigned                         ngx_http_admission_schedule_holds:1;
+
+
+ngx_int_t
+ngx_http_admission_schedule_start(ngx_cycle_t *cycle,
+    ngx_http_admission_main_conf_t *mcf)
+{
+    u_char       *p;
+    ngx_str_t    *prefix, *set;
+    ngx_uint_t    i;
+    ngx_event_t  *ev;
+
+    ngx_http_admission_schedule_conf = mcf;
+
+    ngx_queue_init(&ngx_http_admission_schedule_free);
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_STEPS; i++) {
+        ngx_queue_insert_tail(&ngx_http_admission_schedule_free,
+                              &ngx_http_admission_schedule_slots[i].queue);
+    }
+
+    prefix = ngx_http_admission_key_prefix();
+    set = &ngx_http_admission_schedule_set;
+
+    set->len = prefix->len + sizeof("queue:active-events") - 1;
+    set->data = ngx_pnalloc(cycle->pool, set->len);
+    if (set->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(set->data, prefix->data, prefix->len);
+    ngx_memcpy(p, "queue:active-events", sizeof("queue:active-events") - 1);
+
+    ev = &ngx_http_admission_schedule_timer;
+
+    /* NGINX's debug log of timers looks at the connection of an event */
+
+    ngx_http_admission_schedule_dumb.fd = (ngx_socket_t) -1;
+
+    ev->handler = ngx_http_admission_schedule_tick;
+    ev->data = &ngx_http_admission_schedule_dumb;
+    ev->log = cycle->log;
+    ev->cancelable = 1;
+
+    ngx_add_timer(ev, NGX_HTTP_ADMISSION_TICK);
+
+    return NGX_OK;
+}
+
+
+void
+ngx_http_admission_schedule_stop(void)
+{
+    if (ngx_http_admission_schedule_timer.timer_set) {
+        ngx_del_timer(&ngx_http_admission_schedule_timer);
+    }
+
+    ngx_http_admission_lease_leave();
+}
+
+
+static void
+ngx_http_admission_schedule_tick(ngx_event_t *ev)
+{
+    if (ngx_exiting) {
+
+        /* the new workers go on, without waiting for the lease to run out */
+
+        ngx_http_admission_lease_leave();
+        return;
+    }
+
+    ngx_add_timer(ev, NGX_HTTP_ADMISSION_TICK);
+
+    if (!ngx_http_admission_lease_take()) {
+        ngx_http_admission_schedule_holds = 0;
+        return;
+    }
+
+    if (!ngx_http_admission_schedule_holds
+        || ngx_current_msec - ngx_http_admission_schedule_looked
+           >= NGX_HTTP_ADMISSION_LEARN)
+    {
+        ngx_http_admission_schedule_holds = 1;
+        ngx_http_admission_schedule_learn();
+    }
+
+    ngx_http_admission_schedule_steps(ev->log);
+}
+
+
+static void
+ngx_http_admission_schedule_steps(ngx_log_t *log)
+{
+    ngx_str_t    *id;
+    ngx_uint_t    i, room;
+    ngx_pool_t   *pool;
+    ngx_queue_t  *q;
+    ngx_array_t   ids;
+
+    room = 0;
+
+    for (q = ngx_queue_head(&ngx_http_admission_schedule_free);
+         q != ngx_queue_sentinel(&ngx_http_admission_schedule_free);
+         q = ngx_queue_next(q))
+    {
+        room++;
+    }
+
+    if (room == 0) {
+        return;
+    }
+
+    pool = ngx_create_pool(1024, log);
+    if (pool == NULL) {
+        return;
+    }
+
+    if (ngx_array_init(&ids, pool, 8, sizeof(ngx_str_t)) == NGX_OK) {
+
+        (void) ngx_http_admission_events_due(pool, &ids, room,
+                                             NGX_HTTP_ADMISSION_STEP_WAIT);
+
+        id = ids.elts;
+
+        for (i = 0; i < ids.nelts; i++) {
+            ngx_http_admission_schedule_step(&id[i]);
+        }
+    }
+
+    ngx_destroy_pool(pool);
+}
+
+
+static void
+ngx_http_admission_schedule_step(ngx_str_t *event)
+{
+    ngx_queue_t                      *q;
+    ngx_http_admission_step_t        *step;
+    ngx_http_admission_event_conf_t  *conf;
+
+    conf = ngx_http_admission_event_conf(ngx_http_admission_schedule_conf,
+                                         event);
+    if (conf == NULL) {
+
+        /* no longer an event here: nobody of this host is in its queue */
+
+        (void) ngx_http_admission_event_next(event, 0,
+                                             NGX_HTTP_ADMISSION_STEP_MAX);
+        return;
+    }
+
+    if (ngx_queue_empty(&ngx_http_admission_schedule_free)) {
+        return;
+    }
+
+    q = ngx_queue_head(&ngx_http_admission_schedule_free);
+    step = ngx_queue_data(q, ngx_http_admission_step_t, queue);
+
+    step->conf = conf;
+    step->event.len = event->len;
+    step->event.data = step->id;
+    ngx_memcpy(step->id, event->data, event->len);
+
+    if (ngx_http_admission_queue_step(event, conf,
+                                      ngx_http_admission_schedule_step_done,
+                                      step)
+        != NULL)
+    {
+        ngx_queue_remove(q);
+    }
+}
+
+
+static void
+ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    ngx_http_admission_step_t  *step = data;
+
+    ngx_uint_t  work;
+    ngx_msec_t  delay;
+
+    work = 1;
+    delay = ngx_http_admission_schedule_interval(step->conf);
+
+    if (rc == NGX_OK) {
+        work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
+
+        if (answer->score) {
+            delay = 0;
+        }
+    }
+
+    if (ngx_http_admission_event_next(&step->event, work, delay)) {
+        ngx_http_admission_schedule_forget(&step->event);
+    }
+
+    ngx_queue_insert_head(&ngx_http_admission_schedule_free, &step->queue);
+
+    if (delay == 0 && !ngx_exiting) {
+        ngx_http_admission_schedule_step(&step->event);
+    }
+}
+
+
+static ngx_msec_t
+ngx_http_admission_schedule_interval(ngx_http_admission_event_conf_t *conf)
+{
+    return ngx_min(conf->admit_interval, NGX_HTTP_ADMISSION_STEP_MAX);
+}
+
+
+/* what other hosts have added; a host that died left its events here */
+
+static void
+ngx_http_admission_schedule_learn(void)
+{
+    ngx_str_t  argv[2];
+
+    ngx_http_admission_schedule_looked = ngx_current_msec;
+
+    if (ngx_http_admission_schedule_looking) {
+        return;
+    }
+
+    ngx_str_set(&argv[0], "SMEMBERS");
+    argv[1] = ngx_http_admission_schedule_set;
+
+    if (ngx_http_admission_redis_call(ngx_http_admission_redis(), 2, argv, 1,
+                                      ngx_http_admission_schedule_learned,
+                                      NULL)
+        != NULL)
+    {
+        ngx_http_admission_schedule_looking = 1;
+    }
+}
+
+
+static void
+ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
+    redisReply *reply)
+{
+    size_t      i;
+    u_char      buf[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_str_t   id;
+    redisReply  *element;
+
+    ngx_http_admission_schedule_looking = 0;
+
+    if (rc != NGX_OK || reply->type != REDIS_REPLY_ARRAY) {
+        return;
+    }
+
+    for (i = 0; i < reply->elements; i++) {
+        element = reply->element[i];
+
+        if (element->type != REDIS_REPLY_STRING) {
+            continue;
+        }
+
+        id.len = element->len;
+        id.data = (u_char *) element->str;
+
+        if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
+            continue;
+        }
+
+        id.data = buf;
+
+        if (ngx_http_admission_event_conf(ngx_http_admission_schedule_conf,
+                                          &id)
+            == NULL)
+        {
+            continue;
+        }
+
+        (void) ngx_http_admission_event_watch(&id);
+    }
+}
+
+
+/*
+ * An event without work leaves the set.  Whoever joins now adds it again, or
+ * has done so within the minute, and then steps it: its host knows it.
+ */
+
+static void
+ngx_http_admission_schedule_forget(ngx_str_t *event)
+{
+    ngx_str_t  argv[3];
+
+    ngx_str_set(&argv[0], "SREM");
+    argv[1] = ngx_http_admission_schedule_set;
+    argv[2] = *event;
+
+    (void) ngx_http_admission_redis_call(ngx_http_admission_redis(), 3, argv,
+                                         1,
+                                         ngx_http_admission_schedule_forgotten,
+                                         NULL);
+}
+
+
+static void
+ngx_http_admission_schedule_forgotten(void *data, ngx_int_t rc,
+    redisReply *reply)
+{
+    /* one that stays in the set is looked after again, and again forgotten */
+}
