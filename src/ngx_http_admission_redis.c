@@ -186,6 +186,14 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
 
 
 void
+ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
+    void *memory)
+{
+    call->own = memory;
+}
+
+
+void
 ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call)
 {
     call->done = NULL;
@@ -271,7 +279,7 @@ static void
 ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
     ngx_int_t rc, redisReply *reply)
 {
-    void                              *data;
+    void                              *data, *own;
     ngx_http_admission_redis_done_pt   done;
 
     if (rc == NGX_DECLINED) {
@@ -292,11 +300,16 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
 
     done = call->done;
     data = call->data;
+    own = call->own;
 
     ngx_http_admission_redis_free(call);
 
     if (done) {
         done(data, rc, reply);
+    }
+
+    if (own) {
+        ngx_free(own);
     }
 }
 
@@ -376,6 +389,7 @@ ngx_http_admission_redis_alloc(ngx_http_admission_redis_t *redis, size_t size)
 
     call->redis = redis;
     call->script = NULL;
+    call->own = NULL;
     call->size = size;
 
     return call;

@@ -105,6 +105,14 @@ ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval(
     void *data);
 
 /*
+ * Memory of ngx_alloc() that is the call's from now on, such as what data
+ * points to: freed after the completion, or when the reply of a cancelled
+ * call has been dropped.
+ */
+void ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
+    void *memory);
+
+/*
  * The owner goes away: its completion will not be called, the reply is read
  * and dropped.  Not after the completion.
  */

@@ -62,8 +62,8 @@ static ngx_http_admission_step_t        ngx_http_admission_schedule_slots[
 static ngx_queue_t                      ngx_http_admission_schedule_free;
 static ngx_str_t                        ngx_http_admission_schedule_set;
 static ngx_msec_t                       ngx_http_admission_schedule_looked;
-static unsigned                         ngx_http_admission_schedule_looking:1;
-static unsigned                         ngx_http_admission_schedule_holds:1;
+static ngx_uint_t                       ngx_http_admission_schedule_looking;
+static ngx_uint_t                       ngx_http_admission_schedule_holds;
 
 
 ngx_int_t
@@ -306,9 +306,9 @@ static void
 ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
     redisReply *reply)
 {
-    size_t      i;
-    u_char      buf[NGX_HTTP_ADMISSION_EVENT_MAX];
-    ngx_str_t   id;
+    size_t       i;
+    u_char       buf[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_str_t    id;
     redisReply  *element;
 
     ngx_http_admission_schedule_looking = 0;
