@@ -59,6 +59,9 @@ typedef struct {
     int64_t                     iat;
     int64_t                     exp;
     int64_t                     nbf;
+
+    ngx_str_t                   token;      /* in the request, if the claims
+                                               are of token_find() */
 } ngx_http_admission_claims_t;
 
 
@@ -67,7 +70,8 @@ typedef struct {
     ngx_http_admission_keyring_t   *keys;   /* NULL: nothing verifies */
     ngx_uint_t                      algs;   /* mask; HS256 but for users */
 
-    /* names of the claims of user tokens; empty: the defaults */
+    /* names of the claims of user tokens, null-terminated; empty: the
+       defaults */
     ngx_str_t                       id;
     ngx_str_t                       email;
     ngx_str_t                       role;

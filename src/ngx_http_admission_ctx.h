@@ -49,6 +49,10 @@ typedef struct {
     unsigned                           user_bearer:1;  /* was said by
                                                           Authorization */
 
+    /* what identity_set() put into the request's headers */
+    unsigned                           identity:1;
+    ngx_table_elt_t                   *authorization;
+
     ngx_http_admission_claims_t       *entry;       /* verified entry token
                                                        that let it pass */
 

@@ -37,6 +37,9 @@ void ngx_http_admission_token_candidates(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event,
     ngx_http_admission_candidates_t *found);
 
+/* what *why says where the request shows no token of the kind */
+extern const char  ngx_http_admission_no_token[];
+
 /*
  * The first candidate of a kind that verifies and is for this event and
  * user (either may be empty: then any).  NGX_OK; NGX_DECLINED: none, *why
@@ -58,6 +61,14 @@ ngx_int_t ngx_http_admission_token_issue(ngx_http_request_t *r,
 /* a Set-Cookie that ends the cookie, under both its names */
 ngx_int_t ngx_http_admission_token_clear(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event);
+
+/*
+ * Whether the client sent Authorization: Bearer; *token may be empty all the
+ * same.  One that identity_set() made of a cookie is not the client's: any
+ * page can have a cookie sent.
+ */
+ngx_uint_t ngx_http_admission_token_bearer(ngx_http_request_t *r,
+    ngx_str_t *token);
 
 /* a header that the module looks for, NULL if not there */
 ngx_table_elt_t *ngx_http_admission_header(ngx_http_request_t *r,

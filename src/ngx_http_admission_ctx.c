@@ -1,0 +1,120 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_ctx.h"
+
+
+static void ngx_http_admission_ctx_cleanup(void *data);
+
+
+ngx_http_admission_ctx_t *
+ngx_http_admission_ctx(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t        *cln;
+    ngx_http_admission_ctx_t  *ctx;
+
+    r = r->main;
+
+    ctx = ngx_http_get_module_ctx(r, ngx_http_admission_module);
+
+    if (ctx || !(r->internal || r->filter_finalize)) {
+        return ctx;
+    }
+
+    /* cleared by an internal redirect, or never made */
+
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_admission_ctx_cleanup) {
+            ctx = cln->data;
+            ngx_http_set_ctx(r, ctx, ngx_http_admission_module);
+            break;
+        }
+    }
+
+    return ctx;
+}
+
+
+ngx_http_admission_ctx_t *
+ngx_http_admission_ctx_get(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t        *cln;
+    ngx_http_admission_ctx_t  *ctx;
+
+    r = r->main;
+
+    ctx = ngx_http_admission_ctx(r);
+    if (ctx) {
+        return ctx;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_admission_ctx_t));
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    ctx = cln->data;
+    ngx_memzero(ctx, sizeof(ngx_http_admission_ctx_t));
+
+    cln->handler = ngx_http_admission_ctx_cleanup;
+
+    ngx_http_set_ctx(r, ctx, ngx_http_admission_module);
+
+    return ctx;
+}
+
+
+ngx_int_t
+ngx_http_admission_request_event(ngx_http_request_t *r, ngx_str_t *event)
+{
+    u_char                         *p;
+    ngx_str_t                       value;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    ngx_str_null(event);
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->event == NULL) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, lcf->event, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0 || value.len > NGX_HTTP_ADMISSION_EVENT_MAX) {
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(r->pool, value.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_event_id(&value, p) == NGX_OK) {
+        event->data = p;
+        event->len = value.len;
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_admission_ctx_cleanup(void *data)
+{
+    ngx_http_admission_ctx_t *ctx = data;
+
+    if (ctx->call) {
+        ngx_http_admission_redis_cancel(ctx->call);
+        ctx->call = NULL;
+    }
+}

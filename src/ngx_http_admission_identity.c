@@ -1,0 +1,350 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The headers that tell a backend who asks.  They are taken out of the list
+ * itself: whatever reads it, a variable or a proxy, must not see what came
+ * from outside.  Other headers stay where they are in memory, since NGINX
+ * keeps pointers to them.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_compat.h"
+#include "ngx_http_admission_user.h"
+
+
+typedef struct {
+    ngx_str_t                   key;
+    ngx_str_t                   lowcase;
+} ngx_http_admission_identity_name_t;
+
+
+static ngx_int_t ngx_http_admission_identity_delete(ngx_http_request_t *r,
+    ngx_table_elt_t *only);
+static ngx_uint_t ngx_http_admission_identity_is(ngx_table_elt_t *h);
+static ngx_int_t ngx_http_admission_identity_cut(ngx_http_request_t *r,
+    ngx_list_t *list, ngx_list_part_t *part, ngx_uint_t i);
+static ngx_int_t ngx_http_admission_identity_user(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_identity_authorization(
+    ngx_http_request_t *r, ngx_http_admission_ctx_t *ctx);
+static ngx_table_elt_t *ngx_http_admission_identity_push(
+    ngx_http_request_t *r, ngx_http_admission_identity_name_t *name,
+    ngx_str_t *value);
+
+
+#define ngx_http_admission_identity_name(key, lowcase)                        \
+    { ngx_string(key), ngx_string(lowcase) }
+
+#define NGX_HTTP_ADMISSION_IDENTITY_ID     0
+#define NGX_HTTP_ADMISSION_IDENTITY_EMAIL  1
+#define NGX_HTTP_ADMISSION_IDENTITY_ROLE   2
+#define NGX_HTTP_ADMISSION_IDENTITY_EVENT  3
+#define NGX_HTTP_ADMISSION_IDENTITIES      4
+
+static ngx_http_admission_identity_name_t
+    ngx_http_admission_identity_names[] =
+{
+    ngx_http_admission_identity_name("X-User-Id", "x-user-id"),
+    ngx_http_admission_identity_name("X-User-Email", "x-user-email"),
+    ngx_http_admission_identity_name("X-User-Role", "x-user-role"),
+    ngx_http_admission_identity_name("X-Admission-Event", "x-admission-event")
+};
+
+
+static ngx_http_admission_identity_name_t
+    ngx_http_admission_identity_bearer =
+    ngx_http_admission_identity_name("Authorization", "authorization");
+
+
+ngx_int_t
+ngx_http_admission_identity_remove(ngx_http_request_t *r)
+{
+    return ngx_http_admission_identity_delete(r, NULL);
+}
+
+
+ngx_int_t
+ngx_http_admission_identity_set(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    if (ctx->identity) {
+        ctx->identity = 0;
+
+        if (ngx_http_admission_identity_delete(r, NULL) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (ctx->authorization) {
+
+        if (ngx_http_admission_identity_delete(r, ctx->authorization)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        ctx->authorization = NULL;
+        r->headers_in.authorization = NULL;
+    }
+
+    if (ctx->user.id.len == 0) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_identity_user(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_admission_identity_authorization(r, ctx);
+}
+
+
+/* one header, or with only == NULL those of identity, in any spelling */
+
+static ngx_int_t
+ngx_http_admission_identity_delete(ngx_http_request_t *r,
+    ngx_table_elt_t *only)
+{
+    ngx_list_t       *list;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part, *prev;
+    ngx_table_elt_t  *h;
+
+    list = &r->headers_in.headers;
+    part = &list->part;
+    prev = NULL;
+    i = 0;
+
+    for ( ;; ) {
+
+        if (i >= part->nelts) {
+
+            if (part->nelts == 0 && prev) {
+
+                /* readers of a list expect only its first part to be empty */
+
+                prev->next = part->next;
+
+                if (list->last == part) {
+                    list->last = prev;
+                    list->nalloc = ngx_max(prev->nelts, 1);
+                }
+
+            } else {
+                prev = part;
+            }
+
+            part = part->next;
+
+            if (part == NULL) {
+                return NGX_OK;
+            }
+
+            i = 0;
+            continue;
+        }
+
+        h = part->elts;
+
+        if (only ? &h[i] != only : !ngx_http_admission_identity_is(&h[i])) {
+            i++;
+            continue;
+        }
+
+        if (ngx_http_admission_identity_cut(r, list, part, i) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+}
+
+
+static ngx_uint_t
+ngx_http_admission_identity_is(ngx_table_elt_t *h)
+{
+    u_char      c;
+    ngx_str_t  *name;
+    ngx_uint_t  i, n;
+
+    for (n = 0; n < NGX_HTTP_ADMISSION_IDENTITIES; n++) {
+        name = &ngx_http_admission_identity_names[n].lowcase;
+
+        if (h->key.len != name->len) {
+            continue;
+        }
+
+        for (i = 0; i < name->len; i++) {
+            c = ngx_tolower(h->key.data[i]);
+
+            if (c != name->data[i] && !(c == '_' && name->data[i] == '-')) {
+                break;
+            }
+        }
+
+        if (i == name->len) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/*
+ * Takes element i out of a part, which may become empty, without moving the
+ * others.  What is before it stays in the part, what is behind it becomes a
+ * part of its own.  list->nalloc is what the last part has room for, and how
+ * much the next one will have: at least one.
+ */
+
+static ngx_int_t
+ngx_http_admission_identity_cut(ngx_http_request_t *r, ngx_list_t *list,
+    ngx_list_part_t *part, ngx_uint_t i)
+{
+    ngx_list_part_t  *tail;
+
+    if (i == part->nelts - 1) {
+        part->nelts--;
+        return NGX_OK;
+    }
+
+    if (i == 0) {
+        part->elts = (u_char *) part->elts + list->size;
+        part->nelts--;
+
+        if (list->last == part) {
+            list->nalloc--;
+        }
+
+        return NGX_OK;
+    }
+
+    tail = ngx_palloc(r->pool, sizeof(ngx_list_part_t));
+    if (tail == NULL) {
+        return NGX_ERROR;
+    }
+
+    tail->elts = (u_char *) part->elts + list->size * (i + 1);
+    tail->nelts = part->nelts - i - 1;
+    tail->next = part->next;
+
+    part->nelts = i;
+    part->next = tail;
+
+    if (list->last == part) {
+        list->last = tail;
+        list->nalloc -= i + 1;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_identity_user(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t   *values[NGX_HTTP_ADMISSION_IDENTITIES];
+    ngx_uint_t   i;
+
+    values[NGX_HTTP_ADMISSION_IDENTITY_ID] = &ctx->user.id;
+    values[NGX_HTTP_ADMISSION_IDENTITY_EMAIL] = &ctx->user.email;
+    values[NGX_HTTP_ADMISSION_IDENTITY_ROLE] = &ctx->user.role;
+    values[NGX_HTTP_ADMISSION_IDENTITY_EVENT] = ctx->entry ? &ctx->entry->sub
+                                                           : NULL;
+    ctx->identity = 1;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_IDENTITIES; i++) {
+
+        if (values[i] == NULL || values[i]->len == 0) {
+            continue;
+        }
+
+        /* readers of a header trim it: " bob" would turn into another user */
+
+        if (values[i]->data[0] == ' '
+            || values[i]->data[values[i]->len - 1] == ' ')
+        {
+            continue;
+        }
+
+        if (ngx_http_admission_identity_push(r,
+                                        &ngx_http_admission_identity_names[i],
+                                        values[i])
+            == NULL)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_identity_authorization(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t                       value;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    /*
+     * There is no upstream behind the module's own content handlers, for
+     * which a Bearer header is what no other site's page can send.
+     */
+
+    if (ctx->user.claims == NULL
+        || r->headers_in.authorization
+        || lcf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
+    {
+        return NGX_OK;
+    }
+
+    value.len = sizeof("Bearer ") - 1 + ctx->user.claims->token.len;
+
+    value.data = ngx_pnalloc(r->pool, value.len);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_sprintf(value.data, "Bearer %V", &ctx->user.claims->token);
+
+    ctx->authorization = ngx_http_admission_identity_push(r,
+                                         &ngx_http_admission_identity_bearer,
+                                         &value);
+    if (ctx->authorization == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_in.authorization = ctx->authorization;
+
+    return NGX_OK;
+}
+
+
+static ngx_table_elt_t *
+ngx_http_admission_identity_push(ngx_http_request_t *r,
+    ngx_http_admission_identity_name_t *name, ngx_str_t *value)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_in.headers);
+    if (h == NULL) {
+        return NULL;
+    }
+
+    h->hash = ngx_hash_key(name->lowcase.data, name->lowcase.len);
+    h->key = name->key;
+    h->value = *value;
+    h->lowcase_key = name->lowcase.data;
+
+    ngx_http_admission_header_unchained(h);
+
+    return h;
+}

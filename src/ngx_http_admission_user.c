@@ -1,0 +1,222 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include <openssl/rand.h>
+
+#include "ngx_http_admission_token.h"
+#include "ngx_http_admission_user.h"
+#include "ngx_http_admission_zone.h"
+
+
+#define NGX_HTTP_ADMISSION_VISITOR_RANDOM  16                 /* bytes */
+#define NGX_HTTP_ADMISSION_VISITOR_LIFE    (400 * 24 * 3600)  /* s */
+
+
+static ngx_int_t ngx_http_admission_user_jwt(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_user_visitor(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_user_variable(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_complex_value_t *value);
+
+
+ngx_int_t
+ngx_http_admission_user_find(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                       rc;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    /* a subrequest is asked by whom the request is asked by */
+
+    r = r->main;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    /* a variable may get its value any time */
+
+    if (ctx->user_of
+        && ctx->user_of->user == lcf->user
+        && lcf->user->source != NGX_HTTP_ADMISSION_USER_VARIABLE)
+    {
+        return NGX_OK;
+    }
+
+    ngx_memzero(&ctx->user, sizeof(ngx_http_admission_user_t));
+    ctx->user_bearer = 0;
+
+    switch (lcf->user->source) {
+
+    case NGX_HTTP_ADMISSION_USER_JWT:
+        rc = ngx_http_admission_user_jwt(r, ctx);
+        break;
+
+    case NGX_HTTP_ADMISSION_USER_VISITOR:
+        rc = ngx_http_admission_user_visitor(r, ctx);
+        break;
+
+    case NGX_HTTP_ADMISSION_USER_VARIABLE:
+        rc = ngx_http_admission_user_variable(r, ctx, &lcf->user->value);
+        break;
+
+    default:
+        rc = NGX_OK;
+        break;
+    }
+
+    if (rc == NGX_OK) {
+        ctx->user_of = lcf;
+    }
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_http_admission_user_jwt(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                     rc;
+    ngx_str_t                     any, token;
+    const char                   *why;
+    ngx_http_admission_claims_t  *claims;
+
+    ngx_str_null(&any);
+
+    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_USER,
+                                       &any, &any, &claims, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_DECLINED) {
+
+        if (why != ngx_http_admission_no_token) {
+            ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                          "admission: user token refused: %s", why);
+        }
+
+        return NGX_OK;
+    }
+
+    ctx->user.id = claims->uid;
+    ctx->user.email = claims->email;
+    ctx->user.role = claims->role;
+    ctx->user.claims = claims;
+
+    ctx->user_bearer = ngx_http_admission_token_bearer(r, &token);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_user_visitor(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                     rc;
+    ngx_str_t                     any;
+    const char                   *why;
+    ngx_http_admission_claims_t  *claims;
+
+    ngx_str_null(&any);
+
+    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_VISITOR,
+                                       &any, &any, &claims, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_OK) {
+        ctx->user.id = claims->vis;
+
+    } else if (why != ngx_http_admission_no_token) {
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "admission: visitor refused: %s", why);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_user_variable(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_complex_value_t *value)
+{
+    ngx_str_t  id;
+
+    if (ngx_http_complex_value(r, value, &id) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_is_user_id(&id)) {
+        ctx->user.id = id;
+
+    } else if (id.len) {
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "admission: value of admission_user is no user's id");
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_admission_user_make(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    u_char                          random[NGX_HTTP_ADMISSION_VISITOR_RANDOM];
+    ngx_str_t                       src;
+    ngx_http_admission_claims_t     claims;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->user->source != NGX_HTTP_ADMISSION_USER_VISITOR) {
+        return NGX_DECLINED;
+    }
+
+    if (RAND_bytes(random, sizeof(random)) != 1) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: RAND_bytes() failed");
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(&claims, sizeof(ngx_http_admission_claims_t));
+
+    claims.vis.data = ngx_pnalloc(r->pool,
+                                  ngx_base64_encoded_length(sizeof(random)));
+    if (claims.vis.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    src.data = random;
+    src.len = sizeof(random);
+
+    ngx_encode_base64url(&claims.vis, &src);
+
+    claims.iat = ngx_http_admission_now();
+    claims.exp = claims.iat + NGX_HTTP_ADMISSION_VISITOR_LIFE;
+
+    if (ngx_http_admission_token_issue(r, NGX_HTTP_ADMISSION_TOKEN_VISITOR,
+                                       &claims,
+                                       NGX_HTTP_ADMISSION_VISITOR_LIFE, NULL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(&ctx->user, sizeof(ngx_http_admission_user_t));
+
+    ctx->user.id = claims.vis;
+    ctx->user_of = lcf;
+
+    return NGX_OK;
+}

@@ -1,0 +1,390 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_api.h"
+#include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_token.h"
+#include "ngx_http_admission_user.h"
+#include "ngx_http_admission_variables.h"
+
+
+static ngx_int_t ngx_http_admission_variable_event(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_entry_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event);
+static ngx_int_t ngx_http_admission_variable_user(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_variable_client(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_variable_address(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_variable_verdict(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_variable_reason(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_variable_position(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_http_admission_address(ngx_http_request_t *r,
+    ngx_str_t *address);
+static void ngx_http_admission_variable_set(ngx_http_variable_value_t *v,
+    ngx_str_t *value);
+
+
+static ngx_http_variable_t  ngx_http_admission_vars[] = {
+
+    { ngx_string("admission_event"), NULL,
+      ngx_http_admission_variable_event, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_user"), NULL,
+      ngx_http_admission_variable_user, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_client"), NULL,
+      ngx_http_admission_variable_client, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_address"), NULL,
+      ngx_http_admission_variable_address, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_verdict"), NULL,
+      ngx_http_admission_variable_verdict, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_reason"), NULL,
+      ngx_http_admission_variable_reason, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("admission_position"), NULL,
+      ngx_http_admission_variable_position, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+      ngx_http_null_variable
+};
+
+
+/* by ngx_http_admission_verdict_e */
+
+static ngx_str_t  ngx_http_admission_verdicts[] = {
+    ngx_string("-"),
+    ngx_string("pass"),
+    ngx_string("bypass"),
+    ngx_string("tier1"),
+    ngx_string("tier2"),
+    ngx_string("user"),
+    ngx_string("limited"),
+    ngx_string("error")
+};
+
+
+ngx_int_t
+ngx_http_admission_add_variables(ngx_conf_t *cf)
+{
+    ngx_http_variable_t  *var, *v;
+
+    for (v = ngx_http_admission_vars; v->name.len; v++) {
+
+        var = ngx_http_add_variable(cf, &v->name, v->flags);
+        if (var == NULL) {
+            return NGX_ERROR;
+        }
+
+        var->get_handler = v->get_handler;
+        var->data = v->data;
+    }
+
+    return NGX_OK;
+}
+
+
+/* the event of the path at an API, else that of the request, of the token */
+
+static ngx_int_t
+ngx_http_admission_variable_event(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                  event;
+    ngx_http_admission_ctx_t  *ctx;
+
+    r = r->main;
+
+    ctx = ngx_http_admission_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->api && ctx->api->event.len) {
+        ngx_http_admission_variable_set(v, &ctx->api->event);
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (event.len == 0
+        && ngx_http_admission_entry_event(r, ctx, &event) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_admission_variable_set(v, &event);
+
+    return NGX_OK;
+}
+
+
+/* that of an entry token which would let this user in here, or empty */
+
+static ngx_int_t
+ngx_http_admission_entry_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event)
+{
+    ngx_int_t                       rc;
+    ngx_str_t                       any, *user;
+    const char                     *why;
+    ngx_http_admission_claims_t    *entry;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    if (ctx->entry) {
+        *event = ctx->entry->sub;
+        return NGX_OK;
+    }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    ngx_str_null(&any);
+    user = &any;
+
+    if (lcf->tier2->bind
+        && lcf->user->source != NGX_HTTP_ADMISSION_USER_OFF)
+    {
+        if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        user = &ctx->user.id;
+
+        if (user->len == 0) {
+            return NGX_OK;
+        }
+    }
+
+    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                       &any, user, &entry, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_OK) {
+        *event = entry->sub;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_user(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx_get(r);
+
+    if (ctx == NULL || ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_http_admission_variable_set(v, &ctx->user.id);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_client(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                  who, client;
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx_get(r);
+
+    if (ctx == NULL || ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    who = ctx->user.id;
+
+    if (who.len == 0 && ngx_http_admission_address(r, &who) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    client.data = ngx_pnalloc(r->pool, sizeof("user:") - 1 + who.len);
+    if (client.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    client.len = ngx_sprintf(client.data, "%s:%V",
+                             ctx->user.id.len ? "user" : "ip", &who)
+                 - client.data;
+
+    ngx_http_admission_variable_set(v, &client);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_address(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t  address;
+
+    if (ngx_http_admission_address(r, &address) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_http_admission_variable_set(v, &address);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_verdict(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_http_admission_ctx_t      *ctx;
+    ngx_http_admission_verdict_e   verdict;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    verdict = ctx ? ctx->verdict : NGX_HTTP_ADMISSION_VERDICT_NONE;
+
+    ngx_http_admission_variable_set(v, &ngx_http_admission_verdicts[verdict]);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_reason(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                  reason;
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    ngx_str_null(&reason);
+
+    if (ctx && ctx->reason) {
+        reason.data = (u_char *) ctx->reason;
+        reason.len = ngx_strlen(ctx->reason);
+    }
+
+    ngx_http_admission_variable_set(v, &reason);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_variable_position(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    ngx_str_t                  position;
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    ngx_str_null(&position);
+
+    if (ctx && ctx->position > 0) {
+        position.data = ngx_pnalloc(r->pool, NGX_INT64_LEN);
+        if (position.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        position.len = ngx_sprintf(position.data, "%L", ctx->position)
+                       - position.data;
+    }
+
+    ngx_http_admission_variable_set(v, &position);
+
+    return NGX_OK;
+}
+
+
+/*
+ * The client's address, after realip: of IPv6 the /64, within which a client
+ * changes it at will; mapped IPv4 as IPv4.
+ */
+
+static ngx_int_t
+ngx_http_admission_address(ngx_http_request_t *r, ngx_str_t *address)
+{
+#if (NGX_HAVE_INET6)
+    u_char               *p, net[16];
+    struct sockaddr_in6  *sin6;
+
+    if (r->connection->sockaddr->sa_family != AF_INET6) {
+        *address = r->connection->addr_text;
+        return NGX_OK;
+    }
+
+    address->data = ngx_pnalloc(r->pool, NGX_INET6_ADDRSTRLEN
+                                         + sizeof("/64") - 1);
+    if (address->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    sin6 = (struct sockaddr_in6 *) r->connection->sockaddr;
+    p = sin6->sin6_addr.s6_addr;
+
+    if (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)) {
+        address->len = ngx_sprintf(address->data, "%ud.%ud.%ud.%ud",
+                                   p[12], p[13], p[14], p[15])
+                       - address->data;
+        return NGX_OK;
+    }
+
+    ngx_memcpy(net, p, 8);
+    ngx_memzero(net + 8, 8);
+
+    address->len = ngx_inet6_ntop(net, address->data, NGX_INET6_ADDRSTRLEN);
+
+    p = ngx_cpymem(address->data + address->len, "/64", sizeof("/64") - 1);
+
+    address->len = p - address->data;
+
+#else
+    *address = r->connection->addr_text;
+#endif
+
+    return NGX_OK;
+}
+
+
+/* an empty value is none: "-" in a log */
+
+static void
+ngx_http_admission_variable_set(ngx_http_variable_value_t *v,
+    ngx_str_t *value)
+{
+    v->len = value->len;
+    v->data = value->data;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = (value->len == 0);
+}
