@@ -56,6 +56,7 @@ typedef struct {
 static ngx_uint_t ngx_http_admission_redis_is_url(ngx_str_t *arg);
 static char *ngx_http_admission_redis_set_url(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *arg);
+static ngx_uint_t ngx_http_admission_redis_skip(ngx_str_t *rest, char *start);
 static char *ngx_http_admission_redis_parse_tcp(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *rest);
 static char *ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
@@ -227,25 +228,15 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
 
     rest = *arg;
 
-#define ngx_http_admission_redis_scheme(s)                                    \
-    (rest.len >= sizeof(s) - 1                                                \
-     && ngx_strncasecmp(rest.data, (u_char *) s, sizeof(s) - 1) == 0)
-
-    if (ngx_http_admission_redis_scheme("redis://")) {
-        rest.data += sizeof("redis://") - 1;
-        rest.len -= sizeof("redis://") - 1;
-
+    if (ngx_http_admission_redis_skip(&rest, "redis://")) {
         return ngx_http_admission_redis_parse_tcp(cf, u, &rest);
     }
 
-    if (ngx_http_admission_redis_scheme("unix:")) {
-        rest.data += sizeof("unix:") - 1;
-        rest.len -= sizeof("unix:") - 1;
-
+    if (ngx_http_admission_redis_skip(&rest, "unix:")) {
         return ngx_http_admission_redis_parse_unix(cf, u, &rest);
     }
 
-    if (ngx_http_admission_redis_scheme("rediss://")) {
+    if (ngx_http_admission_redis_skip(&rest, "rediss://")) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" in \"admission_redis\": "
                            "TLS is not supported yet, use \"redis://\" or "
@@ -253,7 +244,7 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_admission_redis_scheme("redis+sentinel://")) {
+    if (ngx_http_admission_redis_skip(&rest, "redis+sentinel://")) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" in \"admission_redis\": "
                            "Sentinel is not supported yet, use \"redis://\" "
@@ -261,13 +252,31 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-#undef ngx_http_admission_redis_scheme
-
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "unknown scheme of \"%V\" in \"admission_redis\", "
                        "use \"redis://\" or \"unix:\"", &u->shown);
 
     return NGX_CONF_ERROR;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_redis_skip(ngx_str_t *rest, char *start)
+{
+    size_t  len;
+
+    len = ngx_strlen(start);
+
+    if (rest->len < len
+        || ngx_strncasecmp(rest->data, (u_char *) start, len) != 0)
+    {
+        return 0;
+    }
+
+    rest->data += len;
+    rest->len -= len;
+
+    return 1;
 }
 
 
@@ -304,15 +313,11 @@ ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
     u_char     *p, *query, *last;
     ngx_str_t   path;
 
-    if (rest->len >= 2 && rest->data[0] == '/' && rest->data[1] == '/') {
-        rest->data += 2;
-        rest->len -= 2;
-
-        if (ngx_http_admission_redis_parse_userinfo(cf, u, rest)
-            != NGX_CONF_OK)
-        {
-            return NGX_CONF_ERROR;
-        }
+    if (ngx_http_admission_redis_skip(rest, "//")
+        && ngx_http_admission_redis_parse_userinfo(cf, u, rest)
+           != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
     last = rest->data + rest->len;

@@ -158,6 +158,7 @@ static void ngx_http_admission_redis_step_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 static void ngx_http_admission_redis_call_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
+static ngx_uint_t ngx_http_admission_redis_is_wrong_node(redisReply *reply);
 static void ngx_http_admission_redis_stray_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 
@@ -690,7 +691,6 @@ ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
     }
 
     if (conn->state == ngx_http_admission_redis_connecting) {
-        conn->addr = (conn->addr + 1) % conn->naddrs;
         ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_timed_out,
                                       0, "connecting timed out");
         return;
@@ -706,7 +706,6 @@ static void
 ngx_http_admission_redis_connect_done(ngx_http_admission_redis_conn_t *conn)
 {
     ngx_err_t          err;
-    ngx_str_t         *name;
     ngx_connection_t  *c;
 
     c = conn->connection;
@@ -717,26 +716,29 @@ ngx_http_admission_redis_connect_done(ngx_http_admission_redis_conn_t *conn)
             return;
         }
 
-        /* edge-triggered: this has been reported and will not be again */
+        /*
+         * What is there before anything was written answers nothing.  It has
+         * been reported, and will not be again where events are edges.
+         */
 
         if (c->read->ready) {
-            ngx_post_event(c->read, &ngx_posted_events);
+            ngx_http_admission_redis_read(conn);
         }
 
         return;
     }
 
-    name = &conn->addrs[conn->addr].name;
-    conn->addr = (conn->addr + 1) % conn->naddrs;
-
     if (conn->tried == conn->naddrs) {
         ngx_http_admission_redis_fail(conn,
                                       ngx_http_admission_redis_no_connect,
-                                      err, "connect() to %V failed", name);
+                                      err, "connect() to %V failed",
+                                      &conn->addrs[conn->addr].name);
         return;
     }
 
     ngx_http_admission_redis_disconnect(conn);
+
+    conn->addr = (conn->addr + 1) % conn->naddrs;
 
     (void) ngx_http_admission_redis_connect(conn);
 }
@@ -833,7 +835,9 @@ ngx_http_admission_redis_parse_replies(ngx_http_admission_redis_conn_t *conn,
         if (redisReaderGetReply(conn->reader, &reply) != REDIS_OK) {
             ngx_http_admission_redis_fail(conn,
                                           ngx_http_admission_redis_rubbish, 0,
-                                          "%s", conn->reader->errstr);
+                                          conn->reader->err == REDIS_ERR_OOM
+                                          ? "no memory, or too many elements"
+                                          : "%s", conn->reader->errstr);
             return NGX_DONE;
         }
 
@@ -965,13 +969,7 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     if (reply->type == REDIS_REPLY_ERROR) {
         rc = NGX_DECLINED;
 
-        /* Redis before 7 wraps what a command of a script met */
-
-        wrong = ngx_http_admission_redis_is(reply, "READONLY")
-                || ngx_http_admission_redis_is(reply, "MASTERDOWN")
-                || ngx_http_admission_redis_is(reply, "NOAUTH")
-                || ngx_strstr(reply->str, ": -READONLY ");
-
+        wrong = ngx_http_admission_redis_is_wrong_node(reply);
         answered = !wrong && !ngx_http_admission_redis_is(reply, "LOADING");
     }
 
@@ -1002,7 +1000,38 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
 }
 
 
-/* such as "-ERR max number of clients reached", which comes unasked */
+/* whether Redis will say the same to everything, on this connection */
+
+static ngx_uint_t
+ngx_http_admission_redis_is_wrong_node(redisReply *reply)
+{
+    ngx_uint_t  i;
+
+    static char  *codes[] = {
+        "READONLY",
+        "MASTERDOWN",
+        "NOAUTH",
+
+        /* these come unasked, but look like the answer to the first call */
+
+        "DENIED",
+        "ERR max number of clients",
+
+        NULL
+    };
+
+    for (i = 0; codes[i]; i++) {
+        if (ngx_http_admission_redis_is(reply, codes[i])) {
+            return 1;
+        }
+    }
+
+    /* Redis before 7 wraps what a command of a script met */
+
+    return ngx_strstr(reply->str, ": -READONLY ") != NULL;
+}
+
+
 
 static void
 ngx_http_admission_redis_stray_reply(ngx_http_admission_redis_conn_t *conn,
@@ -1140,6 +1169,7 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
         pause = pause * 3 / 4 + (ngx_msec_t) ngx_random() % (pause / 2 + 1);
 
         conn->failures++;
+        conn->addr = (conn->addr + 1) % conn->naddrs;
         conn->state = ngx_http_admission_redis_down;
 
         ngx_add_timer(&conn->timer, pause);

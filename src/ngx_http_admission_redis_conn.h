@@ -66,6 +66,7 @@ struct ngx_http_admission_redis_call_s {
     ngx_http_admission_redis_script_t     *script;   /* until it was sent */
     ngx_http_admission_redis_done_pt       done;     /* NULL: cancelled */
     void                                  *data;
+    void                                  *own;      /* freed with the call */
 
     size_t                                 size;     /* of the command */
     size_t                                 count;    /* of its "*N\r\n" */
@@ -92,7 +93,7 @@ ngx_int_t ngx_http_admission_redis_conn_send(
     ngx_http_admission_redis_call_t *call);
 
 
-/* whether an error reply is of this kind, which is its first word */
+/* whether an error reply begins with this word, or words */
 ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
 
 /* what Redis said as fit for a log: buf of size bytes, null-terminated */
