@@ -1,0 +1,118 @@
+# The queue scripts called directly, as src/ngx_http_admission_queue.c calls
+# them: what NGINX would ask is given by name, what a host knows too.
+
+package Admission::Scripts;
+
+use v5.36;
+
+use Admission::Test;
+
+my @KEYS = qw(queue active seen active-seen done revoked threshold epoch
+              state admitted used cleared leaving rate vwr admissions);
+
+my @CONF = qw(threshold active_ttl session_max claim_ttl seen_ttl
+              restore_wait admit_interval admit_batch token_ttl stream);
+
+my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
+               claim_ttl => 120_000, seen_ttl => 600_000,
+               restore_wait => 60_000, admit_interval => 100,
+               admit_batch => 100, token_ttl => 600_000, stream => 1);
+
+my @HOST = qw(epoch clock active clear api_threshold);
+
+my @ANSWER = qw(state position size active threshold us clock epoch score adm
+                expires rate api_threshold clear);
+
+my @STATES = qw(out waiting in used);
+
+
+# event, and what its line of admission_events would say; times in ms
+
+sub new ($class, $redis, %opt) {
+    my $self = bless { redis => $redis, event => 'e', host => {}, %DEFAULT,
+                       %opt }, $class;
+
+    for my $name (qw(check leave step admin)) {
+        my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
+                                root . "/lua/queue_$name.lua");
+        $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
+    }
+
+    return $self;
+}
+
+
+sub key ($self, $name) { return "{$self->{event}}:$name" }
+
+
+# What a script answers, by name; "state" as a word.
+
+sub call ($self, $name, @args) {
+    my %host = (api_threshold => -1, $self->{host}->%*);
+
+    my $reply = $self->{redis}->cmd(
+        'EVALSHA', $self->{sha}{$name}, scalar @KEYS,
+        (map { $self->key($_) } @KEYS), $self->{event}, @$self{@CONF},
+        (map { $host{$_} // 0 } @HOST), @args);
+
+    my %answer;
+    @answer{@ANSWER} = @$reply;
+    $answer{state} = $STATES[$answer{state}];
+    return \%answer;
+}
+
+
+# mode  check (default), status, heartbeat or restore
+# tier1 {at, act, adm}, entry {adm, exp}
+# place what an answer said, or several of them in an array
+
+sub ask ($self, $user, %opt) {
+    my %modes = (check => 0, status => 1, heartbeat => 2, restore => 3);
+    my $t1 = $opt{tier1} // {};
+    my $entry = $opt{entry} // {};
+    my $places = $opt{place} // [];
+    $places = [ $places ] if ref $places eq 'HASH';
+
+    return $self->call(
+        'check', $user, $modes{ $opt{mode} // 'check' },
+        $t1->{at} // 0, $t1->{act} // 0,
+        ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
+        $entry->{adm} // 0, $entry->{exp} // 0,
+        scalar @$places, map { @$_{qw(score clock epoch)} } @$places);
+}
+
+
+sub leave ($self, $user, $beacon = 0) {
+    return $self->call('leave', $user, $beacon ? 1 : 0);
+}
+
+sub step ($self) { return $self->call('step') }
+
+sub admin ($self, $what = 'look', $value = 0) {
+    return $self->call('admin', $what, $value);
+}
+
+
+# A step of the next interval: one that may let in.
+
+sub next_step ($self) {
+    my $answer = $self->step;
+    my $slot = sub ($us) { int($us / 1000 / $self->{admit_interval}) };
+    my $from = $slot->($answer->{us});
+
+    wait_until { $answer = $self->step; $slot->($answer->{us}) > $from } 5;
+    return $answer;
+}
+
+
+# Who is in, who waits (in order).
+
+sub active ($self) {
+    return sort $self->{redis}->cmd('ZRANGE', $self->key('active'), 0, -1)->@*;
+}
+
+sub waiting ($self) {
+    return $self->{redis}->cmd('ZRANGE', $self->key('queue'), 0, -1)->@*;
+}
+
+1;

@@ -1,0 +1,423 @@
+# The queue scripts by themselves: order, threshold, places, priority,
+# claims, clear, clean-up, loss and gaps.
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Admission::Test;
+use Admission::Redis;
+use Admission::Scripts;
+
+my $redis = Admission::Redis->start;
+my $events = 0;
+
+sub event (%opt) {
+    return Admission::Scripts->new($redis, event => 'e' . ++$events, %opt);
+}
+
+# waits until Redis's clock has moved on by so many ms
+sub later ($ms) {
+    my $now = sub { my $t = $redis->cmd('TIME'); $t->[0] * 1000 + $t->[1] / 1000 };
+    my $till = $now->() + $ms;
+    wait_until { $now->() > $till } $ms / 1000 + 5;
+}
+
+
+subtest 'in at once, then in order' => sub {
+    my $e = event;
+
+    is($e->ask('a')->{state}, 'in', 'first');
+    is($e->ask('b')->{state}, 'in', 'second');
+
+    my $c = $e->ask('c');
+    is($c->{state}, 'waiting', 'third waits');
+    is($c->{position}, 1, 'at 1');
+    is($c->{score} % 2, 1, 'odd score without a ticket');
+    is($e->ask('d')->{position}, 2, 'fourth at 2');
+    is($e->ask('c')->{position}, 1, 'again: the same place');
+
+    $e->next_step;
+    is_deeply([$e->active], [qw(a b)], 'nobody more');
+
+    $e->leave('a');
+    is($e->ask('f')->{state}, 'waiting', 'a free slot is not for newcomers');
+    is($e->next_step->{position}, 1, 'one let in');
+    is_deeply([$e->active], [qw(b c)], 'the first of the line');
+    is_deeply([$e->waiting], [qw(d f)], 'the others wait');
+    is($e->ask('c')->{state}, 'in', 'and knows');
+    is($e->ask('a', mode => 'status')->{state}, 'out', 'who left is out');
+};
+
+
+subtest 'steps of one interval let in once' => sub {
+    my $e = event(threshold => 100, admit_batch => 3, admit_interval => 3600_000);
+
+    $redis->cmd('SET', $e->key('threshold'), 0);
+    $e->ask("u$_") for 1 .. 10;
+    $redis->cmd('DEL', $e->key('threshold'));
+
+    my @let = grep { $_ } map { $e->step->{position} } 1 .. 10;
+    is_deeply(\@let, [3], 'three, by the first step');
+    is_deeply([$e->waiting], [map { "u$_" } 4 .. 10], 'the others in order');
+};
+
+
+subtest 'threshold by the API' => sub {
+    my $e = event;
+
+    $e->admin('set', 0);
+    is($e->ask('a')->{state}, 'waiting', '0 pauses');
+    $e->admin('set', 1);
+    $e->ask('b');
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'one');
+    is($e->admin->{api_threshold}, 1, 'told');
+    is($e->admin('unset')->{threshold}, 2, 'back to the configuration');
+    $e->next_step;
+    is_deeply([$e->active], [qw(a b)], 'two');
+};
+
+
+subtest 'places' => sub {
+    my $e = event(threshold => 0);
+    my %place = map { $_ => $e->ask($_) } qw(a b c);
+
+    # as the clean-up would
+    $redis->cmd('ZREM', $e->key($_), 'a') for qw(queue seen);
+    is($e->ask('a', mode => 'status')->{state}, 'out', 'swept out');
+
+    for my $mode (qw(status heartbeat check)) {
+        $redis->cmd('ZREM', $e->key($_), 'a') for qw(queue seen);
+        my $back = $e->ask('a', mode => $mode, place => $place{a});
+        is($back->{position}, 1, "$mode with the place: back at 1");
+        is($back->{score}, $place{a}{score}, 'the old score');
+    }
+
+    $redis->cmd('ZREM', $e->key($_), 'a') for qw(queue seen);
+    my $end = $e->ask('a');
+    is($end->{position}, 3, 'without it: at the end');
+    is($e->ask('a', place => [$end, $place{a}])->{position}, 1,
+       'and up again with it, the lowest of two');
+
+    $e->leave('a');
+    is($e->ask('a', mode => 'status', place => $place{a})->{state}, 'out',
+       'who left has no place');
+    my $again = $e->ask('a', place => $place{a});
+    is($again->{position}, 3, 'and joins at the end');
+    is($e->ask('a', place => [$place{a}, $again])->{position}, 3,
+       'and stays there');
+
+    $e->admin('clear');
+    is($e->ask('b', place => $place{b}, mode => 'status')->{state}, 'out',
+       'no place after clear');
+    is($e->ask('c', place => $place{c})->{position}, 1, 'who comes is first');
+    is($e->ask('b', place => $place{b})->{position}, 2, 'who comes is second');
+};
+
+
+subtest 'a place is spent by coming in' => sub {
+    my $e = event(threshold => 1);
+
+    $e->ask('a');
+    my $place = $e->ask('b');
+    $e->ask('c');
+    $e->leave('a');
+    $e->next_step;
+    is_deeply([$e->active], ['b'], 'b is in');
+    is($e->ask('b', place => $place)->{state}, 'in', 'and comes');
+    $redis->cmd('ZREM', $e->key($_), 'b') for qw(active active-seen admitted);
+    is($e->ask('b', mode => 'status', place => $place)->{state}, 'out',
+       'the place is spent');
+    is($e->ask('b', place => $place)->{position}, 2, 'at the end');
+};
+
+
+subtest 'a claim that is not made' => sub {
+    my $e = event(threshold => 1, claim_ttl => 300, active_ttl => 600_000);
+
+    $e->ask('a');
+    my $place = $e->ask('b');
+    $e->ask('c');
+    $e->leave('a');
+    $e->next_step;
+    is_deeply([$e->active], ['b'], 'b is let in');
+    later(350);
+    $e->next_step;
+    is_deeply([$e->active], ['c'], 'b did not come: c is let in');
+    cmp_ok($redis->cmd('ZSCORE', $e->key('revoked'), 'b'), '>', 0,
+           'a token of b would be refused');
+    is($e->ask('c')->{state}, 'in', 'c came');
+    later(350);
+    $e->next_step;
+    is_deeply([$e->active], ['c'], 'and stays');
+
+    my $back = $e->ask('b', mode => 'status', place => $place);
+    is($back->{state}, 'waiting', 'b finds the place');
+    is($back->{score}, $place->{score}, 'the old score');
+};
+
+
+subtest 'active slots' => sub {
+    my $e = event(threshold => 1, active_ttl => 400, session_max => 900);
+
+    my $in = $e->ask('a');
+    $e->ask('b');
+    later(250);
+    my $renewed = $e->ask('a', mode => 'heartbeat');
+    is($renewed->{adm}, $in->{adm}, 'the same admission');
+    cmp_ok($renewed->{expires}, '>', $in->{expires}, 'renewed');
+    later(250);
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'still in');
+
+    my $last;
+    wait_until { my $x = $e->ask('a', mode => 'status');
+                 $last = $x if $x->{state} eq 'in';
+                 $x->{state} eq 'out' } 5;
+    is($last->{expires}, int($in->{adm} / 1000) + 900, 'to the cap');
+    $e->next_step;
+    is_deeply([$e->active], ['b'], 'and not beyond');
+};
+
+
+subtest 'priority of tier 1' => sub {
+    my $e = event(threshold => 0);
+    my $act = 1_700_000_000_000_000;
+    $redis->cmd('HSET', $e->key('vwr'), 'activation', $act);
+
+    my $now = $e->ask('x')->{clock};
+    my $token = sub ($at, %more) {
+        return { at => $at, act => $act, adm => $now, %more };
+    };
+    my ($p1, $p2, $p3) = map { $now - 10_000_000 + $_ } 1 .. 3;
+
+    is($e->ask('c', tier1 => $token->($p3))->{position}, 1, 'before x');
+    is($e->ask('a', tier1 => $token->($p1))->{position}, 1, 'before c');
+    my $b = $e->ask('b', tier1 => $token->($p2));
+    is($b->{position}, 2, 'between');
+    is($b->{score}, 2 * $p2, 'even score');
+    is($e->ask('thief', tier1 => $token->($p2))->{state}, 'used',
+       'nobody else with the position');
+    is_deeply([$e->waiting], [qw(a b c x)], 'nobody joined by that');
+
+    for my $bad ($token->($p2 + 10, act => $act + 1), $token->($now + 1e12),
+                 $token->($p2 + 10, adm => $now - 601_000_000))
+    {
+        my $x = $e->ask('late', tier1 => $bad);
+        is($x->{position}, 5, 'no priority: at the end');
+        $redis->cmd('ZREM', $e->key('queue'), 'late');
+    }
+
+    # in, and left: no priority any more; and still nobody else's
+    $e->admin('set', 1);
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'a is in');
+    is($e->ask('thief', tier1 => $token->($p1))->{state}, 'used',
+       'the position stays used');
+    is($e->ask('a')->{state}, 'in', 'a came');
+    $e->leave('a');
+    $e->admin('set', 0);
+    is($e->ask('a', tier1 => $token->($p1))->{position},
+       scalar($e->waiting), 'a comes back at the end');
+
+    # swept out, without the place: the position still is b's
+    $redis->cmd('ZREM', $e->key($_), 'b') for qw(queue seen);
+    $redis->cmd('HSET', $e->key('used'), $p2, 'b');
+    is($e->ask('b', tier1 => $token->($p2))->{score}, 2 * $p2, 'b again');
+
+    $e->admin('clear');
+    is($e->ask('thief', tier1 => $token->($p3))->{state}, 'used',
+       'used after clear as well');
+};
+
+
+subtest 'clean-up, in bounded steps' => sub {
+    my $e = event(threshold => 0, seen_ttl => 100);
+    my $n = 2500;
+
+    $redis->cmd('ZADD', $e->key('queue'), map { (2 * $_ + 1, "u$_") } 1 .. $n);
+    $redis->cmd('ZADD', $e->key('seen'), map { (1, "u$_") } 1 .. $n);
+    $e->ask('here');
+
+    my @left;
+    do {
+        $e->ask('here');
+        push @left, $e->step;
+    } while $left[-1]{score} && @left < 10;
+
+    is(scalar @left, 3, 'three steps for 2500');
+    is_deeply([map { $_->{size} } @left], [1501, 501, 1], '1000 a step');
+    is_deeply([$e->waiting], ['here'], 'who is here stays');
+};
+
+
+subtest 'expired slots, in bounded steps' => sub {
+    my $e = event(threshold => 2000);
+    my $n = 2000;
+
+    $e->ask('x');
+    $redis->cmd('ZADD', $e->key('active'), map { (1, "u$_") } 1 .. $n - 1);
+    $redis->cmd('ZADD', $e->key('queue'), map { (2 * $_ + 1, "w$_") } 1 .. 50);
+    my $now = $e->admin->{us} / 1000;
+    $redis->cmd('ZADD', $e->key('seen'), map { (int $now, "w$_") } 1 .. 50);
+
+    my $answer = $e->step;
+    cmp_ok($answer->{active}, '<=', 2000, 'never more than the threshold');
+    ok($answer->{score}, 'more to do');
+    $e->step while $e->step->{score};
+    $e->next_step;
+    is($e->admin->{active}, 51, 'all gone, all in');
+};
+
+
+subtest 'dropped before let in' => sub {
+    my $e = event(threshold => 1, seen_ttl => 600);
+
+    $e->ask('a');
+    $e->ask('gone');
+    $e->ask('b');
+    later(700);
+    $e->ask($_) for qw(a b);
+    $e->leave('a');
+    $e->next_step;
+    is_deeply([$e->active], ['b'], 'who is gone gets no slot');
+};
+
+
+subtest 'a beacon' => sub {
+    my $e = event(threshold => 1);
+
+    $e->ask($_) for qw(a b);
+    $e->leave($_, 1) for qw(a b);
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'not at once');
+
+    $e->ask('a');
+    ok(!defined $redis->cmd('ZSCORE', $e->key('leaving'), 'a'),
+       'a heartbeat undoes it');
+
+    $redis->cmd('ZADD', $e->key('leaving'), 1, 'b');
+    $e->next_step;
+    is_deeply([$e->waiting], [], 'b is gone after the time');
+    ok($redis->cmd('ZSCORE', $e->key('done'), 'b'), 'as by leaving');
+};
+
+
+subtest 'loss of data' => sub {
+    my $e = event(threshold => 2, restore_wait => 700);
+
+    my %x = map { $_ => $e->ask($_) } qw(a b c d e);
+    my $old = $x{a}{epoch};
+    $e->admin('set', 1);
+    my $knew = $e->admin;
+
+    $redis->cmd('DEL', map { $e->key($_) } qw(queue active seen active-seen
+        done revoked threshold epoch state admitted used leaving rate));
+
+    # what a host knew comes with its first call
+    $e->{host} = { epoch => $old, clock => $knew->{clock}, active => 2,
+                   api_threshold => 1 };
+    is($e->ask('new')->{state}, 'waiting', 'nobody is let in');
+    cmp_ok($e->admin->{epoch}, '>', $old, 'a new life');
+    is($e->admin->{threshold}, 1, 'the threshold is known again');
+
+    $e->{host} = {};
+    for my $user (qw(e c d)) {
+        my $back = $e->ask($user, mode => 'status', place => $x{$user});
+        is($back->{score}, $x{$user}{score}, "$user has the old score");
+    }
+    is_deeply([$e->waiting], [qw(c d e new)], 'the old order');
+
+    my $exp = int($x{a}{expires} / 1000) - 5;
+    is($e->ask('a', mode => 'restore',
+               entry => { adm => $x{a}{adm}, exp => $exp })->{state}, 'in',
+       'an entry token is a slot');
+
+    $e->admin('set', 10);
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'nobody is let in while it lasts');
+    $e->admin('set', 2);
+
+    wait_until { $e->step; $e->admin->{us} > $e->admin->{epoch} + 900_000 } 5;
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'two are known to be in: none free');
+
+    $e->admin('set', 3);
+    $e->next_step;
+    is_deeply([$e->active], [qw(a c)], 'then in order');
+};
+
+
+subtest 'a gap' => sub {
+    my $e = event(threshold => 1, active_ttl => 200, seen_ttl => 200,
+                  claim_ttl => 200);
+
+    $e->ask($_) for qw(a b c);
+    $e->step;
+
+    # as if no step had run for a minute
+    my $step = $redis->cmd('HGET', $e->key('state'), 'step');
+    $redis->cmd('HSET', $e->key('state'), 'step', $step - 60_000,
+                'busy', $step - 60_000, 'clean', 0);
+    later(300);
+
+    is($e->ask('d')->{state}, 'waiting', 'no slot by expiry');
+    $e->next_step;
+    is_deeply([$e->active], ['a'], 'nobody loses a slot');
+    is_deeply([$e->waiting], [qw(b c d)], 'nobody is swept out');
+    is($e->ask('a', mode => 'heartbeat')->{state}, 'in', 'it is renewed');
+
+    # the pause over
+    $redis->cmd('HSET', $e->key('state'), 'gap', 0);
+    later(300);
+    $e->ask($_, mode => 'status') for qw(b c);
+    $e->next_step;
+    is_deeply([$e->active], ['b'], 'then as ever');
+};
+
+
+subtest 'an event that comes to life again is no gap' => sub {
+    my $e = event(threshold => 1, active_ttl => 300);
+
+    $e->ask('a');
+    $e->step;
+    $e->leave('a');
+    my $step = $redis->cmd('HGET', $e->key('state'), 'step');
+    $redis->cmd('HSET', $e->key('state'), 'step', $step - 60_000,
+                'busy', $step - 60_000);
+
+    is($e->ask('b')->{state}, 'in', 'somebody comes');
+    $e->next_step;
+    later(350);
+    $e->ask('c');
+    $e->next_step;
+    is_deeply([$e->active], ['c'], 'slots end as ever');
+};
+
+
+subtest 'everything expires, but what an operator set' => sub {
+    my $e = event(threshold => 1);
+
+    $redis->cmd('HSET', $e->key('vwr'), 'activation', 5);
+    $e->ask($_) for qw(a b c);
+    $e->admin('set', 2);
+    $e->next_step;
+    $e->leave('a');
+    $e->leave('c', 1);
+
+    my %ttl = map { $_ => $redis->cmd('TTL', $_) }
+              $redis->cmd('KEYS', $e->key('*'))->@*;
+    delete $ttl{ $e->key('vwr') };
+
+    is(delete $ttl{ $e->key('threshold') }, -1, 'threshold stays');
+    cmp_ok($ttl{$_}, '>', 604_000, "$_ expires") for sort keys %ttl;
+
+    my @log = $redis->cmd('XRANGE', $e->key('admissions'), '-', '+')->@*;
+    is(scalar @log, 2, 'two admissions in the stream');
+    my %entry = $log[1][1]->@*;
+    is($entry{action}, 'admitted', 'action');
+    is($entry{userId}, 'b', 'userId');
+    is($entry{eventId}, $e->{event}, 'eventId');
+    ok($entry{timestamp}, 'timestamp');
+};
+
+done_testing;
