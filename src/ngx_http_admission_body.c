@@ -95,7 +95,13 @@ ngx_http_admission_body_handler(ngx_http_request_t *r)
 
         rc = ngx_http_admission_body_take(call);
 
-        if (rc != NGX_OK) {
+        if (rc == NGX_DECLINED) {
+            rc = ngx_http_admission_body_too_large(r);
+            break;
+        }
+
+        if (rc == NGX_ERROR) {
+            rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
             break;
         }
 
@@ -120,10 +126,7 @@ ngx_http_admission_body_handler(ngx_http_request_t *r)
 }
 
 
-/*
- * Takes what has been read.  NGX_OK: and there may be more; anything else
- * is the answer.
- */
+/* takes what has been read; NGX_DECLINED: it is too much */
 
 static ngx_int_t
 ngx_http_admission_body_take(ngx_http_admission_api_call_t *call)
@@ -146,12 +149,8 @@ ngx_http_admission_body_take(ngx_http_admission_api_call_t *call)
 
         rc = ngx_http_admission_body_add(call, cl->buf);
 
-        if (rc == NGX_DECLINED) {
-            return ngx_http_admission_body_too_large(r);
-        }
-
         if (rc != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+            return rc;
         }
 
         if (r->reading_body) {
@@ -169,8 +168,6 @@ ngx_http_admission_body_take(ngx_http_admission_api_call_t *call)
     return NGX_OK;
 }
 
-
-/* NGX_DECLINED: it is too much */
 
 static ngx_int_t
 ngx_http_admission_body_add(ngx_http_admission_api_call_t *call, ngx_buf_t *b)
