@@ -1,0 +1,284 @@
+# A crowd of simulated users at a site, and the look-out that nothing goes
+# wrong for any of them.
+#
+# Each user joins, polls, and once in books through the gate and leaves; some
+# leave while they wait, some vanish for a while and come back with the place
+# that they hold.  Several times a second the look-out looks at Redis and
+# checks the invariants:
+#
+#   threshold   never more than so many active
+#   order       who is let in stood before all who waited through it
+#   both        nobody both waits and is in
+#
+# At the end `lost` lists who neither got in nor left.
+
+package Admission::Crowd;
+
+use v5.36;
+
+use List::Util qw(max min);
+use Time::HiRes qw(time);
+
+use Admission::JWT;
+use Admission::Swarm;
+use Admission::Test ();
+
+
+# site, users (200)
+# threshold   what may be active at most
+# arrive      seconds over which they come (3)
+# poll        seconds between polls (0.3)
+# stay        [least, most] seconds inside ([0.1, 0.6])
+# leave       share that leaves while waiting (0.1)
+# vanish      share that stops polling for `away` seconds (0)
+# away        [least, most] ([1, 3])
+# look        seconds between looks (0.1)
+# connections at once (200)
+
+sub new ($class, %opt) {
+    my $self = bless {
+        users => 200, arrive => 3, poll => 0.3, stay => [0.1, 0.6],
+        leave => 0.1, vanish => 0, away => [1, 3], look => 0.1,
+        connections => 200, threshold => 5, %opt,
+        violations => [], errors => {}, looks => 0, max_active => 0,
+    }, $class;
+
+    $self->{swarm} = Admission::Swarm->new(
+        connections => $self->{connections}, retry => 1);
+
+    for my $n (1 .. $self->{users}) {
+        my $user = { id => "user-$n", state => 'new', admissions => 0,
+                     token => $self->{site}->user("user-$n") };
+        $self->{user}{ $user->{id} } = $user;
+        $self->later(rand $self->{arrive}, $user, 'poll');
+    }
+
+    return $self;
+}
+
+
+sub users ($self) { return values $self->{user}->%* }
+
+sub in_state ($self, @states) {
+    my %wanted = map { $_ => 1 } @states;
+    return grep { $wanted{ $_->{state} } } $self->users;
+}
+
+
+# Runs until all are done, looking out; returns whether they are.
+
+sub run ($self, $timeout, $until = undef) {
+    $self->look_out;
+    my $done = $self->{swarm}->run(
+        timeout => $timeout,
+        until => $until // sub { !$self->in_state(qw(new waiting in away)) });
+    $self->look;
+    return $done;
+}
+
+
+sub later ($self, $seconds, $user, $what) {
+    $self->{swarm}->timer($seconds, sub { $self->$what($user) });
+}
+
+sub between ($range) { return $range->[0] + rand($range->[1] - $range->[0]) }
+
+
+sub call ($self, $user, $method, $path, $callback, @headers) {
+    my @ports = $self->{site}->ports;
+
+    push @headers, 'X-Queue-Place' => $user->{place} if $user->{place};
+
+    $self->{swarm}->request(
+        $ports[rand @ports], $method, $path,
+        [ Authorization => "Bearer $user->{token}", @headers ], $callback);
+}
+
+
+sub api ($self, $user, $method, $call, $callback) {
+    $self->call($user, $method, "/api/queue/$call/$self->{site}{event}",
+        sub ($r) {
+            my $json = $r->status ? eval { $r->json } : undef;
+
+            if ($r->status != 200) {
+                $self->{errors}{ $r->status || $r->error }++;
+                $self->later($self->{poll}, $user, 'poll')
+                    if $user->{state} ne 'away';
+                return;
+            }
+
+            $callback->($json);
+        });
+}
+
+
+# Joins, polls, renews: mostly by check, which is right in every state.
+
+sub poll ($self, $user) {
+    my ($method, $call) = ('POST', 'check');
+
+    ($method, $call) = ('GET', 'status')
+        if $user->{state} ne 'new' && rand > 0.6;
+
+    $self->api($user, $method, $call, sub ($json) {
+        $self->heard($user, $json);
+    });
+}
+
+
+sub heard ($self, $user, $json) {
+    return if $user->{state} =~ /^(?:left|done)$/;
+
+    if ($json->{status} eq 'queued') {
+        $user->{state} = 'waiting';
+        $user->{place} = $json->{place} if $json->{place};
+        $user->{score} = jwt_decode($user->{place})->{score}
+            if $json->{place};
+        $user->{position} = $json->{position};
+
+        return $self->leave($user)
+            if rand() < $self->{leave} / 4 && $user->{polls}++ < 4;
+
+        if (rand() < $self->{vanish} / 4) {
+            return $self->later(between($self->{away}), $user, 'poll');
+        }
+
+        return $self->later($self->{poll} * (0.7 + rand 0.6), $user, 'poll');
+    }
+
+    if ($json->{status} eq 'active') {
+        my $first = $user->{state} ne 'in';
+        $user->{state} = 'in';
+        $user->{entry} = $json->{entryToken};
+        $user->{adm} = jwt_decode($user->{entry})->{adm};
+        $user->{until} //= time + between($self->{stay});
+
+        return $self->book($user) if $first;
+        return $self->leave($user) if time > $user->{until};
+        return $self->later($self->{poll}, $user, 'poll');
+    }
+
+    # not in the queue any more: comes again
+    $user->{state} = 'new';
+    $user->{lost}++;
+    $self->later($self->{poll}, $user, 'poll');
+}
+
+
+sub book ($self, $user) {
+    $self->call($user, 'GET', '/api/reservations?event=x', sub ($r) {
+        if ($r->status == 200) {
+            $user->{booked}++;
+        } else {
+            $self->{errors}{ 'gate ' . ($r->status || $r->error) }++;
+        }
+        $self->later(max(0.05, min($self->{poll}, $user->{until} - time)),
+                     $user, 'poll');
+    }, 'X-Queue-Entry-Token' => $user->{entry});
+}
+
+
+sub leave ($self, $user) {
+    $self->{leaving}{ $user->{id} } = 1;
+
+    $self->call($user, 'POST', "/api/queue/leave/$self->{site}{event}",
+        sub ($r) {
+            if ($r->status != 200) {
+                $self->{errors}{ 'leave ' . ($r->status || $r->error) }++;
+                return $self->later($self->{poll}, $user, 'leave');
+            }
+            $user->{state} = $user->{booked} || $user->{entry} ? 'done'
+                                                               : 'left';
+        });
+}
+
+
+# ---- the look-out
+
+sub look_out ($self) {
+    return if $self->{looking}++;
+
+    my $again;
+    $again = sub {
+        $self->look;
+        $self->{swarm}->timer($self->{look}, $again);
+    };
+    $again->();
+}
+
+
+sub violation ($self, $text) {
+    push $self->{violations}->@*, $text if $self->{violations}->@* < 20;
+}
+
+
+sub look ($self) {
+    my $seen = eval { $self->{site}->look } or return;
+    my $before = $self->{seen};
+    my $active = keys $seen->{active}->%*;
+
+    $self->{looks}++;
+    $self->{max_active} = max($self->{max_active}, $active);
+    $self->{seen} = $seen;
+
+    $self->violation("$active active") if $active > $self->{threshold};
+
+    for my $id (keys $seen->{active}->%*) {
+        $self->violation("$id is in and waits")
+            if exists $seen->{waiting}{$id};
+    }
+
+    $self->{user}{$_} && $self->{user}{$_}{admissions}++
+        for $seen->{admitted}->@*;
+
+    $self->look_at_order($before, $seen) if $before && !$self->{no_order};
+}
+
+
+# Whoever was let in between two looks stood before everybody who waited at
+# both.  A newcomer let in at once has no place before them either.
+
+sub look_at_order ($self, $before, $seen) {
+    my $first;      # of those who waited through it
+
+    for my $id (keys $seen->{waiting}->%*) {
+        my $score = $seen->{waiting}{$id};
+        my $old = $before->{waiting}{$id} // next;
+
+        next if $old != $score;
+        $first = $score if !defined $first || $score < $first;
+    }
+
+    return if !defined $first;
+
+    for my $id ($seen->{admitted}->@*) {
+        my $score = $before->{waiting}{$id} // $self->{user}{$id}{score};
+
+        if (!defined $score) {
+            $self->violation("$id let in past those who wait");
+
+        } elsif ($score > $first) {
+            $self->violation("$id ($score) let in before $first");
+        }
+    }
+}
+
+
+sub lost ($self) {
+    return sort map { "$_->{id} $_->{state}" }
+           grep { $_->{state} !~ /^(?:left|done)$/ } $self->users;
+}
+
+
+sub report ($self) {
+    my %states;
+    $states{ $_->{state} }++ for $self->users;
+    return join ', ', "$self->{looks} looks",
+                "at most $self->{max_active} active",
+                map({ "$states{$_} $_" } sort keys %states),
+                map({ "$self->{errors}{$_} x $_" }
+                    sort keys $self->{errors}->%*);
+}
+
+
+1;
