@@ -41,25 +41,28 @@ static ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r);
 
 static ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_nobody(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
     ngx_http_admission_tier2_conf_t *tier2);
-static ngx_int_t ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_str_t *event);
+static ngx_int_t ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_str_t *event, ngx_str_t *user);
 
 static ngx_int_t ngx_http_admission_gate_ask(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_str_t *event);
+    ngx_http_admission_ctx_t *ctx);
 static void ngx_http_admission_gate_active(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
-static ngx_int_t ngx_http_admission_gate_answered(ngx_http_request_t *r,
+static ngx_int_t ngx_http_admission_gate_answered(
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_suspend(ngx_http_request_t *r);
 static void ngx_http_admission_gate_resume(ngx_http_request_t *r);
 
-static ngx_int_t ngx_http_admission_gate_deny(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_http_admission_verdict_e verdict,
-    const char *reason, ngx_str_t *event);
+static ngx_int_t ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
+    ngx_http_admission_verdict_e verdict, const char *reason);
+static ngx_int_t ngx_http_admission_gate_tell(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 
 
 ngx_int_t
@@ -134,24 +137,29 @@ ngx_http_admission_gate(ngx_http_request_t *r)
 
     rc = ngx_http_admission_gate_judge(r, ctx);
 
-    if (ctx->call) {
-        return NGX_AGAIN;
-    }
+    switch (rc) {
 
-    if (rc == NGX_DECLINED) {
+    case NGX_OK:
         ctx->pass = r->uri_changes;
         return NGX_DECLINED;
+
+    case NGX_AGAIN:
+        return NGX_AGAIN;
+
+    case NGX_ABORT:
+        rc = ngx_http_admission_gate_tell(r, ctx);
+        ngx_http_finalize_request(r, rc);
+        return NGX_DONE;
+
+    default:
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-
-    ngx_http_finalize_request(r, rc);
-
-    return NGX_DONE;
 }
 
 
 /*
- * NGX_DECLINED: the request may go on.  Otherwise, unless it waits
- * (ctx->call), what to finalize it with.
+ * Returns, as what it calls does, NGX_OK: the request may go on; NGX_AGAIN:
+ * it waits; NGX_ABORT: it is denied, as ctx says; or NGX_ERROR.
  */
 
 static ngx_int_t
@@ -169,7 +177,7 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
     {
         rc = ngx_http_admission_gate_tiers(r, ctx);
 
-        if (rc != NGX_DECLINED) {
+        if (rc != NGX_OK) {
             return rc;
         }
     }
@@ -193,11 +201,11 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     if (lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF) {
-        return NGX_DECLINED;
+        return NGX_OK;
     }
 
     if (ctx->answered) {
-        rc = ngx_http_admission_gate_answered(r, ctx);
+        rc = ngx_http_admission_gate_answered(ctx);
 
     } else {
         rc = ngx_http_admission_gate_bypassed(r);
@@ -206,22 +214,24 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
             ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
             ctx->reason = NULL;
 
-            return NGX_DECLINED;
+            return NGX_OK;
         }
 
-        if (rc != NGX_DECLINED) {
-            return rc;
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
         }
 
         rc = ngx_http_admission_gate_tier2(r, ctx);
+
+        if (rc == NGX_DECLINED) {
+            return NGX_OK;
+        }
     }
 
     if (rc == NGX_OK) {
         ctx->gated = 1;
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
-
-        return NGX_DECLINED;
     }
 
     return rc;
@@ -239,18 +249,20 @@ ngx_http_admission_gate_identity(ngx_http_request_t *r,
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
     if (!scf->users) {
-        return NGX_DECLINED;
+        return NGX_OK;
     }
 
     if (ngx_http_admission_user_find(r, ctx) != NGX_OK
         || ngx_http_admission_identity_set(r, ctx) != NGX_OK)
     {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
-    return NGX_DECLINED;
+    return NGX_OK;
 }
 
+
+/* NGX_DECLINED: not bypassed */
 
 static ngx_int_t
 ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
@@ -265,7 +277,7 @@ ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
     }
 
     if (ngx_http_complex_value(r, lcf->bypass, &value) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     if (value.len == 0 || (value.len == 1 && value.data[0] == '0')) {
@@ -276,7 +288,7 @@ ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
 }
 
 
-/* NGX_OK: passed; NGX_DECLINED: nothing to judge */
+/* NGX_DECLINED: nothing to judge */
 
 static ngx_int_t
 ngx_http_admission_gate_tier2(ngx_http_request_t *r,
@@ -296,36 +308,27 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
 
     ctx->entry = NULL;
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
     ngx_str_null(&user);
 
     if (lcf->tier2->bind) {
 
         if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+            return NGX_ERROR;
         }
 
-        if (ctx->user.id.len) {
-            user = ctx->user.id;
-
-        } else if (lcf->user->source != NGX_HTTP_ADMISSION_USER_VISITOR) {
-            return ngx_http_admission_gate_deny(r, ctx,
-                                           NGX_HTTP_ADMISSION_VERDICT_USER,
-                                           "no user", &event);
-
-        } else {
-            /* nobody signs in here: the queue makes the visitor */
-            return ngx_http_admission_gate_deny(r, ctx,
-                                           NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                           "no visitor", &event);
+        if (ctx->user.id.len == 0) {
+            return ngx_http_admission_gate_nobody(r, ctx);
         }
+
+        user = ctx->user.id;
+    }
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     if (event.len == 0) {
-        rc = ngx_http_admission_gate_tier2_event(r, ctx, &event);
+        rc = ngx_http_admission_gate_tier2_no_event(r, ctx);
 
         if (rc != NGX_OK) {
             return rc;
@@ -338,7 +341,27 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
         return rc;
     }
 
-    return ngx_http_admission_gate_ask(r, ctx, &event);
+    return ngx_http_admission_gate_ask(r, ctx);
+}
+
+
+static ngx_int_t
+ngx_http_admission_gate_nobody(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->user->source == NGX_HTTP_ADMISSION_USER_VISITOR) {
+        /* nobody signs in here: who comes to the queue is made a visitor */
+        return ngx_http_admission_gate_deny(ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                            "no visitor");
+    }
+
+    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_USER,
+                                        "no user");
 }
 
 
@@ -363,7 +386,7 @@ ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
     }
 
     if (ngx_http_complex_value(r, &tier2->value, &value) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     if (value.len == 3 && ngx_strncmp(value.data, "off", 3) == 0) {
@@ -386,11 +409,11 @@ ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
 }
 
 
-/* no event, or what is no event id, named by the request */
+/* the request names no event, or what is no event id */
 
 static ngx_int_t
-ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_str_t *event)
+ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
 {
     ngx_str_t                       value;
     ngx_http_admission_loc_conf_t  *lcf;
@@ -398,9 +421,9 @@ ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     if (!lcf->tier2->any_event) {
-        return ngx_http_admission_gate_deny(r, ctx,
+        return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "no event", event);
+                                            "no event");
     }
 
     if (lcf->event == NULL) {
@@ -408,7 +431,7 @@ ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
     }
 
     if (ngx_http_complex_value(r, lcf->event, &value) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     if (value.len == 0) {
@@ -417,9 +440,8 @@ ngx_http_admission_gate_tier2_event(ngx_http_request_t *r,
 
     /* what the backend makes of it is not known, so no token is for it */
 
-    return ngx_http_admission_gate_deny(r, ctx,
-                                        NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                        "bad event", event);
+    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                        "bad event");
 }
 
 
@@ -435,13 +457,13 @@ ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
                                        event, user, &entry, &why);
 
     if (rc == NGX_ERROR) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     if (rc == NGX_DECLINED) {
-        return ngx_http_admission_gate_deny(r, ctx,
+        return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            why, event);
+                                            why);
     }
 
     ctx->entry = entry;
@@ -454,7 +476,7 @@ ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
 
 static ngx_int_t
 ngx_http_admission_gate_ask(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_str_t *event)
+    ngx_http_admission_ctx_t *ctx)
 {
     ctx->call = ngx_http_admission_queue_is_active(&ctx->entry->sub,
                                                 &ctx->entry->uid,
@@ -462,16 +484,16 @@ ngx_http_admission_gate_ask(ngx_http_request_t *r,
                                                 r);
 
     if (ctx->call == NULL) {
-        return ngx_http_admission_gate_deny(r, ctx,
+        return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis", event);
+                                            "redis");
     }
 
     if (ngx_http_admission_gate_suspend(r) != NGX_OK) {
         ngx_http_admission_redis_cancel(ctx->call);
         ctx->call = NULL;
 
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
     return NGX_AGAIN;
@@ -506,30 +528,25 @@ ngx_http_admission_gate_active(void *data, ngx_int_t rc,
 
 
 static ngx_int_t
-ngx_http_admission_gate_answered(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx)
+ngx_http_admission_gate_answered(ngx_http_admission_ctx_t *ctx)
 {
-    ngx_str_t  event;
-
     ctx->answered = 0;
 
-    if (ctx->answer == NGX_OK) {
+    switch (ctx->answer) {
+
+    case NGX_OK:
         return NGX_OK;
-    }
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    if (ctx->answer == NGX_DECLINED) {
-        return ngx_http_admission_gate_deny(r, ctx,
+    case NGX_DECLINED:
+        return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "not active", &event);
-    }
+                                            "not active");
 
-    return ngx_http_admission_gate_deny(r, ctx,
-                                        NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                        "redis", &event);
+    default:
+        return ngx_http_admission_gate_deny(ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
+                                            "redis");
+    }
 }
 
 
@@ -591,24 +608,37 @@ ngx_http_admission_gate_resume(ngx_http_request_t *r)
 }
 
 
-/* returns what to finalize the request with */
-
 static ngx_int_t
-ngx_http_admission_gate_deny(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_http_admission_verdict_e verdict,
-    const char *reason, ngx_str_t *event)
+ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
+    ngx_http_admission_verdict_e verdict, const char *reason)
 {
     ctx->verdict = verdict;
     ctx->reason = reason;
     ctx->entry = NULL;
     ctx->denied = 1;
 
-    /* of an access module before this one; not for the error_page */
+    return NGX_ABORT;
+}
+
+
+/* returns what to finalize the request with */
+
+static ngx_int_t
+ngx_http_admission_gate_tell(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t  event;
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                  "admission denied: %s, event \"%V\"", ctx->reason, &event);
+
+    /* what an access module said before is not for the error_page */
 
     r->access_code = 0;
 
-    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
-                  "admission denied: %s, event \"%V\"", reason, event);
-
-    return ngx_http_admission_deny(r, verdict, event);
+    return ngx_http_admission_deny(r, ctx->verdict, &event);
 }

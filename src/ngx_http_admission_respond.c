@@ -27,7 +27,6 @@ static ngx_uint_t ngx_http_admission_cors_allowed(ngx_http_request_t *r,
     ngx_str_t *origin);
 static void ngx_http_admission_requested_headers(ngx_http_request_t *r,
     ngx_str_t *headers);
-static ngx_uint_t ngx_http_admission_has_bearer(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_admission_own_origin(ngx_http_request_t *r,
     ngx_str_t *origin);
 static void ngx_http_admission_split_port(ngx_str_t *authority,
@@ -501,12 +500,12 @@ fixed:
 ngx_uint_t
 ngx_http_admission_same_site(ngx_http_request_t *r)
 {
-    ngx_str_t         origin, *site;
+    ngx_str_t         origin, token, *site;
     ngx_uint_t        n;
     ngx_table_elt_t  *h;
 
-    if (ngx_http_admission_has_bearer(r)) {
-        /* no browser adds one by itself */
+    if (ngx_http_admission_token_bearer(r, &token)) {
+        /* which no page of another site can have a browser send */
         return 1;
     }
 
@@ -532,21 +531,6 @@ ngx_http_admission_same_site(ngx_http_request_t *r)
     }
 
     return n == 1 && ngx_http_admission_own_origin(r, &origin);
-}
-
-
-static ngx_uint_t
-ngx_http_admission_has_bearer(ngx_http_request_t *r)
-{
-    ngx_table_elt_t  *h;
-
-    h = r->headers_in.authorization;
-
-    return h
-           && h->value.len > sizeof("Bearer ") - 1
-           && ngx_strncasecmp(h->value.data, (u_char *) "Bearer ",
-                              sizeof("Bearer ") - 1)
-              == 0;
 }
 
 
