@@ -405,7 +405,9 @@ static const char *
 ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
     json_t *payload, u_char *buf, ngx_http_admission_claims_t *claims)
 {
-    json_t  *id, *value;
+    u_char   *p;
+    json_t   *id, *value;
+    int64_t   n;
 
     if (v->type.len) {
         value = json_object_get(payload, "type");
@@ -433,10 +435,19 @@ ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
     }
 
     if (json_is_integer(id)) {
+        n = json_integer_value(id);
+        p = buf;
+
+        if (n < 0) {
+            *p++ = '-';
+        }
+
+        /* "%L" negates the number, which the least one does not survive */
+
+        p = ngx_sprintf(p, "%uL", n < 0 ? 0 - (uint64_t) n : (uint64_t) n);
+
         claims->uid.data = buf;
-        claims->uid.len = ngx_sprintf(buf, "%L",
-                                      (int64_t) json_integer_value(id))
-                          - buf;
+        claims->uid.len = p - buf;
 
     } else if (json_is_string(id)) {
         claims->uid.data = (u_char *) json_string_value(id);
