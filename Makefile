@@ -5,6 +5,7 @@
 # make install          into the modules directory of that NGINX (DESTDIR)
 # make asan             build/asan/nginx and build/asan/*.so with sanitizers
 # make clean
+# make V=1 ...          shows the commands
 #
 # CC, CFLAGS and LDFLAGS are used if set.  BUILD is the directory to build in.
 # NGINX's own build does the compiling: the sources, the scripts and how they
@@ -12,6 +13,7 @@
 
 NGINX_DEV     = /usr/share/nginx/src
 BUILD         = build
+TARGETS       = modules
 
 CFLAGS        ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 LDFLAGS       ?= -Wl,-z,relro -Wl,-z,now
@@ -40,11 +42,15 @@ endif
 
 # whatever changes this text needs another ./configure
 
-KEY           = $(SOURCE) $(CC) $(CFLAGS) $(WARNINGS) $(LDFLAGS) $(CONFIGURE) \
-                $(sort $(wildcard src/*.c src/*.h lua/*.lua))
+SUM           := $(firstword $(shell cat $(SOURCE)/conf_flags \
+                     $(SOURCE)/src/*/*.h $(SOURCE)/src/*/*/*.h 2>/dev/null \
+                     | cksum))
+KEY           = $(SUM) $(SOURCE) $(CC) $(CFLAGS) $(WARNINGS) $(LDFLAGS) \
+                $(CONFIGURE) $(sort $(wildcard src/*.c src/*.h lua/*.lua))
 
-# the environment's would replace NGINX's own flags
+# those of the environment or the command line would replace NGINX's own
 unexport CFLAGS LDFLAGS
+MAKEOVERRIDES =
 
 
 .PHONY: all install clean asan FORCE
@@ -52,24 +58,27 @@ unexport CFLAGS LDFLAGS
 all: $(MODULE)
 
 $(MODULE): $(OUT)/configured FORCE
-	@$(MAKE) --no-print-directory -C $(TREE) -f $(OBJS)/Makefile modules \
-	    | { grep -v -e "Nothing to be done for 'modules'" || true; }
+	@$(MAKE) $(if $(V),,-s) --no-print-directory -C $(TREE) \
+	    -f $(OBJS)/Makefile $(TARGETS)
 	@# never written in place: a running NGINX has it mapped
 	@cmp -s $(OBJS)/$(NAME) $@ || { \
 	    cp $(OBJS)/$(NAME) $@.tmp && mv $@.tmp $@ && echo "built $@"; }
 
 # A tree of links stands for the sources: configure writes a Makefile next to
 # itself, which has to stay out of /usr/share and out of the user's directory.
+# Headers that come out of configure as they were keep their time, so that a
+# new source file does not mean to compile all the others again.
 
-$(OUT)/configured: $(OUT)/key config config.make $(wildcard \
-        $(SOURCE)/conf_flags $(SOURCE)/src/core/nginx.h)
+$(OUT)/configured: $(OUT)/key config config.make
 	@test -e $(SOURCE)/src/core/nginx.h || { \
 	    echo "no NGINX in $(SOURCE): install nginx-dev, or set NGINX_SRC"; \
 	    exit 1; } >&2
-	@rm -rf $(TREE) $(OBJS)
-	@mkdir -p $(TREE)
+	@test "$$(cat $(OUT)/sum 2>/dev/null)" = $(SUM) || rm -rf $(OBJS)
+	@rm -rf $(TREE) $(OUT)/headers
+	@mkdir -p $(TREE) $(OBJS) $(OUT)/headers
 	@ln -s $(SOURCE)/* $(TREE)
 	@rm -rf $(TREE)/Makefile $(TREE)/objs
+	@cp -p $(OBJS)/ngx_auto_*.h $(OUT)/headers 2>/dev/null || true
 	@cd $(TREE); \
 	test ! -e conf_flags || . ./conf_flags; \
 	configure=./configure; test -x $$configure || configure=auto/configure; \
@@ -80,6 +89,10 @@ $(OUT)/configured: $(OUT)/key config config.make $(wildcard \
 	    || { sed -n '/: error:/,$$p' $(OUT)/configure.log >&2; \
 	         echo "see $(OUT)/configure.log and $(OBJS)/autoconf.err" >&2; \
 	         exit 1; }
+	@cd $(OUT)/headers; for header in *.h; do \
+	    if cmp -s $$header $(OBJS)/$$header; \
+	    then cp -p $$header $(OBJS); fi; done
+	@echo $(SUM) > $(OUT)/sum
 	@touch $@
 
 $(OUT)/key: FORCE
@@ -99,5 +112,24 @@ install: all
 clean:
 	rm -rf $(OUT)
 
+
+# NGINX and the module with AddressSanitizer and UndefinedBehaviorSanitizer.
+# NGX_DEBUG_PALLOC makes every allocation from a pool one of its own, so that
+# an overflow is seen.
+
+ASAN          = $(OUT)/asan
+SANITIZERS    = -fsanitize=address,undefined
+ASAN_CFLAGS   = -g -O1 $(SANITIZERS) -fno-omit-frame-pointer \
+                -DNGX_DEBUG_PALLOC=1
+ASAN_FLAGS    = --with-debug --with-http_v2_module --with-http_ssl_module \
+                --with-http_realip_module --with-http_auth_request_module \
+                --with-http_stub_status_module
+
 asan:
-	.ci/build-asan
+	@.ci/nginx-source $(OUT)/nginx-src
+	@$(MAKE) --no-print-directory BUILD=$(ASAN) NGINX_SRC=$(OUT)/nginx-src \
+	    TARGETS='binary modules' CFLAGS='$(ASAN_CFLAGS)' \
+	    LDFLAGS='$(SANITIZERS)' NGINX_CONFIGURE_FLAGS='$(ASAN_FLAGS)'
+	@cmp -s $(ASAN)/objs/nginx $(ASAN)/nginx || { \
+	    cp $(ASAN)/objs/nginx $(ASAN)/nginx.tmp; \
+	    mv $(ASAN)/nginx.tmp $(ASAN)/nginx; echo "built $(ASAN)/nginx"; }

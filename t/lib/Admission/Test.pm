@@ -27,7 +27,7 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until slow root write_file read_file run
+    test_dir free_port wait_until slow sanitized root write_file read_file run
     json_decode json_encode true false
     processes alive fd_count rss
     done_testing
@@ -126,6 +126,13 @@ sub wait_until :prototype(&;$) ($block, $timeout = 5) {
         return $value if $value || time > $end;
         sleep 0.01;
     }
+}
+
+
+# True in the run with sanitizers, where memory says nothing about leaks.
+
+sub sanitized () {
+    return !!$ENV{TEST_SANITIZED};
 }
 
 

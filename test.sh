@@ -1,0 +1,40 @@
+#!/bin/bash
+
+# Usage: ./test.sh [t/some.t ...]
+#
+# Installs what is needed, builds, and runs the tests (all of them by
+# default): on the installed NGINX, then on one built with sanitizers.
+
+set -euo pipefail
+cd "$(dirname "$0")"
+PATH=$PATH:/usr/sbin
+
+tests=("$@")
+test $# -gt 0 || tests=(-r t/)
+
+.ci/setup test
+
+jobs=$(nproc)
+
+make -j"$jobs" CC=gcc
+make -j"$jobs" CC=clang BUILD=build/clang
+make -j"$jobs" CC=gcc asan
+
+echo "tests, $(nginx -v 2>&1)"
+
+prove -j2 "${tests[@]}" < /dev/null
+
+# Leaks: NGINX frees all its pools when it ends, so what is left then counts.
+# The module is in a file of its own and has the arrays that any NGINX module
+# has, under the same names as NGINX's: no violation of the one definition.
+# Reports go to stderr, which is NGINX's error log.
+
+echo 'tests, with sanitizers'
+
+export ADMISSION_MODULE=$PWD/build/asan/ngx_http_admission_module.so
+export TEST_NGINX_BINARY=$PWD/build/asan/nginx
+export TEST_SANITIZED=1 TEST_SLOW=${TEST_SLOW:-3}
+export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=1
+export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
+
+prove -j2 "${tests[@]}" < /dev/null
