@@ -131,16 +131,17 @@ local function stay_waiting(score)
   return reply(WAITING, call('ZRANK', QUEUE, user) + 1, score)
 end
 
--- An entry token of an earlier life of the data is its holder's slot.
+-- A token ends before its slot does, or is revoked: one that is neither, and
+-- has no slot, shows that data was lost, and is the slot.
 local function restore_slot()
-  if e_adm == 0 or epoch == 0 or e_adm >= epoch or e_adm <= clear
-     or e_exp * 1000 <= ms
+  if e_adm == 0 or e_adm <= clear or e_exp * 1000 <= ms
      or tonumber(call('ZSCORE', REVOKED, user) or 0) >= e_adm
-     or tonumber(call('ZSCORE', DONE, user) or 0) > e_adm
   then
     return
   end
-  if us - epoch < restore_wait * 1000 then
+  clock = math.max(clock, e_adm)
+  live()
+  if e_adm < epoch and us - epoch < restore_wait * 1000 then
     begin_restore()
   end
   call('ZREM', QUEUE, user)
@@ -148,7 +149,9 @@ local function restore_slot()
   call('ZADD', ACTIVE, int(e_exp * 1000), user)
   call('ZADD', ADMITTED, int(e_adm), user)
   call('ZADD', ACTIVE_SEEN, int(ms), user)
-  call('ZADD', DONE, int(e_adm), user)
+  if tonumber(call('ZSCORE', DONE, user) or 0) < e_adm then
+    call('ZADD', DONE, int(e_adm), user)
+  end
   touch(ACTIVE, ADMITTED, ACTIVE_SEEN, DONE)
 end
 

@@ -222,7 +222,7 @@ end
 local function expire_active(user)
   local adm = tonumber(call('ZSCORE', ADMITTED, user) or 0)
   if tonumber(call('ZSCORE', DONE, user) or 0) < adm then
-    call('ZADD', REVOKED, int(adm), user)
+    call('ZADD', REVOKED, int(tick()), user)
     touch(REVOKED)
   end
   drop_active(user)
@@ -249,5 +249,6 @@ end
 local function reply(state, position, score, adm, expires)
   return { state, position or 0, call('ZCARD', QUEUE), call('ZCARD', ACTIVE),
            threshold(), us, now_clock(), epoch, score or 0, adm or 0,
-           expires or 0, rate > 0 and rate or -1, api_threshold, clear }
+           expires or 0, rate > 0 and rate or -1, api_threshold, clear,
+           restoring() and restore - ms or 0 }
 end

@@ -5,9 +5,12 @@
 -- once per admit_interval.  Everything is bounded; the answer says whether
 -- more is left to do at once.
 
-local EXPIRED_MAX, STALE_MAX = 1000, 1000
+local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local CLEAN_INTERVAL = 30000
 local DAY = 86400000000
+
+-- the time of the latest revocation that the host knows
+local since = num(17)
 
 local more = 0
 
@@ -128,13 +131,29 @@ local function measure(admitted)
 end
 
 
+-- The answer, with the revocations that are news to the host.
+local function told(...)
+  local answer = reply(...)
+  local news = call('ZRANGEBYSCORE', REVOKED, '(' .. int(since), '+inf',
+                    'WITHSCORES', 'LIMIT', 0, REVOKED_MAX)
+  for i = 2, #news, 2 do
+    news[i] = tonumber(news[i])
+  end
+  answer[#answer + 1] = news
+  if #news == 2 * REVOKED_MAX then
+    answer[9] = 1
+  end
+  return answer
+end
+
+
 hear_host()
 touch_all()
 
 local users = call('ZCARD', QUEUE) + call('ZCARD', ACTIVE)
 
 if users == 0 and call('ZCARD', LEAVING) == 0 and not restoring() then
-  return reply(NOT_IN)
+  return told(NOT_IN)
 end
 
 live()
@@ -173,4 +192,4 @@ if due then
   measure(admitted)
 end
 
-return reply(WAITING, admitted, more, 0, 0)
+return told(WAITING, admitted, more)

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Calls of the queue scripts: their keys and arguments go out in the order
- * that lua/queue_lib.lua reads them, their answer comes back as 14 integers.
+ * that lua/queue_lib.lua reads them; the answer is a list of integers, and
+ * of revocations that are news to the host, after a step.
  */
 
 
@@ -42,6 +43,7 @@ enum {
     NGX_HTTP_ADMISSION_REPLY_RATE,
     NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD,
     NGX_HTTP_ADMISSION_REPLY_CLEAR,
+    NGX_HTTP_ADMISSION_REPLY_RESTORE,
     NGX_HTTP_ADMISSION_REPLY_FIELDS
 };
 
@@ -51,9 +53,12 @@ typedef struct {
     ngx_http_admission_queue_done_pt   done;
     void                              *data;
     ngx_msec_t                         issued;
-    ngx_uint_t                         step;
+    unsigned                           step:1;
+    unsigned                           leaves:1;
+    ngx_msec_t                         keep;        /* a revocation */
     ngx_str_t                          event;
-    u_char                             id[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_str_t                          user;        /* who leaves */
+    u_char                             text[1];     /* of both */
 } ngx_http_admission_queue_call_t;
 
 
@@ -78,9 +83,12 @@ static void ngx_http_admission_queue_number(
     ngx_http_admission_queue_args_t *args, int64_t value);
 static ngx_http_admission_redis_call_t *ngx_http_admission_queue_run(
     ngx_http_admission_queue_args_t *args, ngx_http_admission_script_t *script,
-    ngx_str_t *event, ngx_http_admission_queue_done_pt done, void *data);
+    ngx_http_admission_queue_call_t *qc);
 static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
-    ngx_str_t *event, ngx_http_admission_queue_done_pt done, void *data);
+    ngx_str_t *event, ngx_str_t *user, ngx_http_admission_queue_done_pt done,
+    void *data);
+static ngx_msec_t ngx_http_admission_queue_keep(
+    ngx_http_admission_event_conf_t *conf);
 
 static void ngx_http_admission_queue_mark(ngx_str_t *event);
 static void ngx_http_admission_queue_mark_done(void *data, ngx_int_t rc,
@@ -90,7 +98,9 @@ static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static ngx_int_t ngx_http_admission_queue_parse(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
-    ngx_http_admission_event_state_t *state);
+    ngx_http_admission_event_state_t *state, ngx_uint_t step);
+static ngx_int_t ngx_http_admission_queue_revoked(
+    ngx_http_admission_queue_call_t *qc, redisReply *reply, int64_t *latest);
 static void ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
     redisReply *reply);
 
@@ -167,8 +177,9 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
     }
 
     return ngx_http_admission_queue_run(&args,
-                                        &ngx_http_admission_script_queue_check,
-                                        &ask->event, done, data);
+                         &ngx_http_admission_script_queue_check,
+                         ngx_http_admission_queue_call(&ask->event, NULL, done,
+                                                       data));
 }
 
 
@@ -177,7 +188,8 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_str_t *user, ngx_uint_t beacon,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t  args;
+    ngx_http_admission_queue_args_t   args;
+    ngx_http_admission_queue_call_t  *qc;
 
     if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
         return NULL;
@@ -186,9 +198,18 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
     ngx_http_admission_queue_string(&args, user);
     ngx_http_admission_queue_number(&args, beacon ? 1 : 0);
 
+    ngx_http_admission_queue_mark(event);
+
+    qc = ngx_http_admission_queue_call(event, user, done, data);
+
+    if (qc && !beacon) {
+        qc->leaves = 1;
+        qc->keep = ngx_http_admission_queue_keep(conf);
+    }
+
     return ngx_http_admission_queue_run(&args,
                                         &ngx_http_admission_script_queue_leave,
-                                        event, done, data);
+                                        qc);
 }
 
 
@@ -213,9 +234,14 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
     ngx_http_admission_queue_string(&args, &names[what]);
     ngx_http_admission_queue_number(&args, value);
 
+    if (what != NGX_HTTP_ADMISSION_QUEUE_LOOK) {
+        ngx_http_admission_queue_mark(event);
+    }
+
     return ngx_http_admission_queue_run(&args,
-                                        &ngx_http_admission_script_queue_admin,
-                                        event, done, data);
+                         &ngx_http_admission_script_queue_admin,
+                         ngx_http_admission_queue_call(event, NULL, done,
+                                                       data));
 }
 
 
@@ -224,15 +250,27 @@ ngx_http_admission_queue_step(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t  args;
+    ngx_http_admission_queue_args_t    args;
+    ngx_http_admission_queue_call_t   *qc;
+    ngx_http_admission_event_state_t   state;
 
     if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
         return NULL;
     }
 
+    ngx_http_admission_event_get(event, &state);
+    ngx_http_admission_queue_number(&args, state.revoked);
+
+    qc = ngx_http_admission_queue_call(event, NULL, done, data);
+
+    if (qc) {
+        qc->step = 1;
+        qc->keep = ngx_http_admission_queue_keep(conf);
+    }
+
     return ngx_http_admission_queue_run(&args,
                                         &ngx_http_admission_script_queue_step,
-                                        event, done, data);
+                                        qc);
 }
 
 
@@ -255,7 +293,7 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
     }
 
     call = NULL;
-    qc = ngx_http_admission_queue_call(event, done, data);
+    qc = ngx_http_admission_queue_call(event, NULL, done, data);
 
     if (qc) {
         ngx_str_set(&argv[0], "ZSCORE");
@@ -417,22 +455,17 @@ ngx_http_admission_queue_number(ngx_http_admission_queue_args_t *args,
 }
 
 
-/* runs the script with the arguments, and is done with them */
+/* runs the script with the arguments, and is done with them; qc may be NULL */
 
 static ngx_http_admission_redis_call_t *
 ngx_http_admission_queue_run(ngx_http_admission_queue_args_t *args,
-    ngx_http_admission_script_t *script, ngx_str_t *event,
-    ngx_http_admission_queue_done_pt done, void *data)
+    ngx_http_admission_script_t *script, ngx_http_admission_queue_call_t *qc)
 {
-    ngx_http_admission_queue_call_t  *qc;
     ngx_http_admission_redis_call_t  *call;
 
     call = NULL;
-    qc = ngx_http_admission_queue_call(event, done, data);
 
     if (qc) {
-        qc->step = (script == &ngx_http_admission_script_queue_step);
-
         call = ngx_http_admission_script_run(ngx_http_admission_redis(),
                                              script,
                                              NGX_HTTP_ADMISSION_QUEUE_KEYS,
@@ -454,12 +487,16 @@ ngx_http_admission_queue_run(ngx_http_admission_queue_args_t *args,
 
 
 static ngx_http_admission_queue_call_t *
-ngx_http_admission_queue_call(ngx_str_t *event,
+ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
     ngx_http_admission_queue_done_pt done, void *data)
 {
+    size_t                            size;
     ngx_http_admission_queue_call_t  *qc;
 
-    qc = ngx_alloc(sizeof(ngx_http_admission_queue_call_t), ngx_cycle->log);
+    size = sizeof(ngx_http_admission_queue_call_t) + event->len
+           + (user ? user->len : 0);
+
+    qc = ngx_alloc(size, ngx_cycle->log);
     if (qc == NULL) {
         return NULL;
     }
@@ -467,12 +504,29 @@ ngx_http_admission_queue_call(ngx_str_t *event,
     qc->done = done;
     qc->data = data;
     qc->issued = ngx_current_msec;
+    qc->step = 0;
+    qc->leaves = 0;
 
     qc->event.len = event->len;
-    qc->event.data = qc->id;
-    ngx_memcpy(qc->id, event->data, event->len);
+    qc->event.data = qc->text;
+    ngx_memcpy(qc->event.data, event->data, event->len);
+
+    if (user) {
+        qc->user.len = user->len;
+        qc->user.data = qc->text + event->len;
+        ngx_memcpy(qc->user.data, user->data, user->len);
+    }
 
     return qc;
+}
+
+
+/* ms after which the tokens that a revocation is about have expired */
+
+static ngx_msec_t
+ngx_http_admission_queue_keep(ngx_http_admission_event_conf_t *conf)
+{
+    return conf->token_ttl + 2 * NGX_HTTP_ADMISSION_LEEWAY * 1000;
 }
 
 
@@ -497,7 +551,7 @@ ngx_http_admission_queue_mark(ngx_str_t *event)
     call = NULL;
     prefix = ngx_http_admission_key_prefix();
 
-    qc = ngx_http_admission_queue_call(event, NULL, NULL);
+    qc = ngx_http_admission_queue_call(event, NULL, NULL, NULL);
 
     p = ngx_alloc(prefix->len + ngx_http_admission_queue_events.len,
                   ngx_cycle->log);
@@ -556,7 +610,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_queue_answer_t  answer;
 
     if (rc != NGX_OK
-        || ngx_http_admission_queue_parse(reply, &answer, &state) != NGX_OK)
+        || ngx_http_admission_queue_parse(reply, &answer, &state, qc->step)
+           != NGX_OK
+        || (qc->step
+            && ngx_http_admission_queue_revoked(qc,
+                            reply->element[NGX_HTTP_ADMISSION_REPLY_FIELDS],
+                            &state.revoked)
+               != NGX_OK))
     {
         qc->done(qc->data, NGX_ERROR, NULL);
         return;
@@ -564,6 +624,11 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 
     ngx_http_admission_time_observed(answer.now,
                                      ngx_current_msec - qc->issued);
+
+    if (qc->leaves) {
+        ngx_http_admission_revoke(&qc->event, &qc->user, answer.clock,
+                                  qc->keep);
+    }
 
     if (state.epoch) {
 
@@ -581,13 +646,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 static ngx_int_t
 ngx_http_admission_queue_parse(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
-    ngx_http_admission_event_state_t *state)
+    ngx_http_admission_event_state_t *state, ngx_uint_t step)
 {
     int64_t     v[NGX_HTTP_ADMISSION_REPLY_FIELDS];
     ngx_uint_t  i;
 
     if (reply->type != REDIS_REPLY_ARRAY
-        || reply->elements != NGX_HTTP_ADMISSION_REPLY_FIELDS)
+        || reply->elements != NGX_HTTP_ADMISSION_REPLY_FIELDS + step)
     {
         goto invalid;
     }
@@ -626,6 +691,8 @@ ngx_http_admission_queue_parse(redisReply *reply,
     state->active = answer->active;
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
+    state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
+    state->revoked = 0;
 
     return NGX_OK;
 
@@ -634,6 +701,50 @@ invalid:
     ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                   "admission: a queue script got an answer that is not its "
                   "own from redis");
+
+    return NGX_ERROR;
+}
+
+
+/* user, time, user, time, ... in the order of times */
+
+static ngx_int_t
+ngx_http_admission_queue_revoked(ngx_http_admission_queue_call_t *qc,
+    redisReply *reply, int64_t *latest)
+{
+    size_t        i;
+    ngx_str_t     user;
+    redisReply  **element;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 2) {
+        goto invalid;
+    }
+
+    element = reply->element;
+
+    for (i = 0; i < reply->elements; i += 2) {
+
+        if (element[i]->type != REDIS_REPLY_STRING
+            || element[i + 1]->type != REDIS_REPLY_INTEGER)
+        {
+            goto invalid;
+        }
+
+        user.len = element[i]->len;
+        user.data = (u_char *) element[i]->str;
+
+        *latest = element[i + 1]->integer;
+
+        ngx_http_admission_revoke(&qc->event, &user, *latest, qc->keep);
+    }
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                  "admission: the revocations of event \"%V\" in redis are "
+                  "not ours", &qc->event);
 
     return NGX_ERROR;
 }

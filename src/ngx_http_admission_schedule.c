@@ -19,13 +19,15 @@
 
 
 #define NGX_HTTP_ADMISSION_TICK         100     /* ms */
-#define NGX_HTTP_ADMISSION_STEP_MAX     1000    /* ms between steps, at most:
-                                                   Redis takes 10 s without
-                                                   any for a gap */
+#define NGX_HTTP_ADMISSION_STEP_MAX     500     /* ms between steps, at most:
+                                                   revocations come with them
+                                                   and are to be known within
+                                                   1 s; Redis takes 10 s
+                                                   without any for a gap */
 #define NGX_HTTP_ADMISSION_STEPS        64      /* out at once */
 #define NGX_HTTP_ADMISSION_STEP_WAIT    2000    /* ms, for one that does not
                                                    come back */
-#define NGX_HTTP_ADMISSION_LEARN        5000    /* ms between looks at
+#define NGX_HTTP_ADMISSION_LEARN        500     /* ms between looks at
                                                    queue:active-events */
 
 
@@ -43,6 +45,7 @@ static void ngx_http_admission_schedule_steps(ngx_log_t *log);
 static void ngx_http_admission_schedule_step(ngx_str_t *event);
 static void ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
+static void ngx_http_admission_schedule_room(void);
 static ngx_msec_t ngx_http_admission_schedule_interval(
     ngx_http_admission_event_conf_t *conf);
 
@@ -249,6 +252,8 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     work = 1;
     delay = ngx_http_admission_schedule_interval(step->conf);
 
+    ngx_http_admission_schedule_room();
+
     if (rc == NGX_OK) {
         work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
 
@@ -265,6 +270,21 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 
     if (delay == 0 && !ngx_exiting) {
         ngx_http_admission_schedule_step(&step->event);
+    }
+}
+
+
+static void
+ngx_http_admission_schedule_room(void)
+{
+    ngx_uint_t  n;
+
+    n = ngx_http_admission_revocations_lost();
+
+    if (n) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: %ui revocations were forgotten early, the "
+                      "zone is too small: make \"admission_zone\" larger", n);
     }
 }
 

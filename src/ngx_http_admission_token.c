@@ -250,6 +250,14 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
         return "token of another user";
     }
 
+    if (kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
+        && ngx_http_admission_revoked(&claims->sub, &claims->uid,
+                                      claims->adm ? claims->adm
+                                                  : claims->iat * 1000000))
+    {
+        return "token was revoked";
+    }
+
     return NULL;
 }
 
@@ -305,7 +313,7 @@ ngx_http_admission_token_clear(ngx_http_request_t *r,
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
     conf = lcf->cookies[kind];
 
-    ngx_str_null(&value);
+    ngx_str_set(&value, "");
 
     if (event->len && ngx_http_admission_token_of_event(kind)) {
 
@@ -361,7 +369,7 @@ ngx_http_admission_token_limit(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    ngx_str_null(&empty);
+    ngx_str_set(&empty, "");
 
     for (i = 0; i < n; i++) {
 

@@ -7,67 +7,16 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "ngx_http_admission_zone.h"
-
-
-#define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000
-
-
-typedef struct {
-    u_char                      color;
-    u_char                      len;
-    u_char                      working;    /* in the queue of the schedule */
-    u_char                      marked;
-
-    ngx_queue_t                 lru;
-    ngx_queue_t                 work;
-
-    ngx_msec_t                  mark;       /* when last marked */
-    ngx_msec_t                  due;        /* when the next step is */
-    ngx_msec_t                  busy;       /* when there last was work */
-
-    ngx_http_admission_event_state_t  state;
-
-    u_char                      id[1];
-} ngx_http_admission_event_node_t;
-
-
-typedef struct {
-    ngx_rbtree_t                rbtree;
-    ngx_rbtree_node_t           sentinel;
-    ngx_queue_t                 lru;        /* of all events, latest first */
-    ngx_queue_t                 work;       /* of those to be stepped */
-
-    ngx_atomic_t                offset;     /* Redis's time less the host's,
-                                               ms */
-
-    ngx_pid_t                   holder;     /* of the lease */
-    ngx_msec_t                  beat;       /* its last */
-} ngx_http_admission_shctx_t;
-
-
-typedef struct {
-    ngx_http_admission_shctx_t *sh;
-    ngx_slab_pool_t            *shpool;
-} ngx_http_admission_zone_t;
+#include "ngx_http_admission_zone_shm.h"
 
 
 static ngx_int_t ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone,
     void *data);
-static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
-    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
-static ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
-    ngx_str_t *id, uint32_t hash);
-static ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
-    ngx_str_t *id);
-static void ngx_http_admission_event_forget_locked(
-    ngx_http_admission_event_node_t *en);
-static void ngx_http_admission_event_work_locked(
-    ngx_http_admission_event_node_t *en);
+static void ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone,
+    void *tag);
 
 
-/* the zone of this process's configuration; set once, before any request */
-static ngx_http_admission_zone_t  *ngx_http_admission_zone;
+ngx_http_admission_zone_t  *ngx_http_admission_zone;
 
 
 ngx_shm_zone_t *
@@ -128,10 +77,8 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_ERROR;
     }
 
-    ngx_rbtree_init(&sh->rbtree, &sh->sentinel,
-                    ngx_http_admission_event_insert);
-    ngx_queue_init(&sh->lru);
-    ngx_queue_init(&sh->work);
+    ngx_http_admission_events_init(sh);
+    ngx_http_admission_revoked_init(sh, shm_zone->shm.size);
 
     len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
 
@@ -149,7 +96,59 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     zone->shpool->data = sh;
     zone->sh = sh;
 
+    ngx_http_admission_zone_take_over(zone, shm_zone->tag);
+
     return NGX_OK;
+}
+
+
+/*
+ * A zone of another size or name begins with what the one before it knew, as
+ * far as there is room: what was revoked stays so over a reload.
+ */
+
+static void
+ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
+{
+    ngx_uint_t                  i;
+    ngx_list_part_t            *part;
+    ngx_shm_zone_t             *old;
+    ngx_http_admission_zone_t  *ozone;
+
+    if (ngx_cycle == NULL || ngx_cycle->shared_memory.part.elts == NULL) {
+        return;
+    }
+
+    part = (ngx_list_part_t *) &ngx_cycle->shared_memory.part;
+    old = part->elts;
+
+    for (i = 0; /* void */ ; i++) {
+
+        if (i >= part->nelts) {
+            if (part->next == NULL) {
+                return;
+            }
+
+            part = part->next;
+            old = part->elts;
+            i = 0;
+        }
+
+        if (old[i].tag != tag || old[i].shm.addr == NULL) {
+            continue;
+        }
+
+        ozone = old[i].data;
+
+        if (ozone == zone || ozone->sh == NULL) {
+            continue;
+        }
+
+        zone->sh->offset = ozone->sh->offset;
+
+        ngx_http_admission_events_copy(zone, ozone);
+        ngx_http_admission_revoked_copy(zone, ozone);
+    }
 }
 
 
@@ -259,397 +258,4 @@ ngx_http_admission_lease_leave(void)
     }
 
     ngx_shmtx_unlock(&shpool->mutex);
-}
-
-
-void
-ngx_http_admission_event_get(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state)
-{
-    uint32_t                          hash;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    hash = ngx_crc32_short(id->data, id->len);
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_lookup_locked(id, hash);
-
-    if (en) {
-        *state = en->state;
-
-    } else {
-        ngx_memzero(state, sizeof(ngx_http_admission_event_state_t));
-        state->threshold = -1;
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-}
-
-
-ngx_int_t
-ngx_http_admission_event_note(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state, ngx_uint_t work)
-{
-    ngx_int_t                         rc;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    rc = NGX_DECLINED;
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_make_locked(id);
-
-    if (en) {
-
-        /* answers of several workers may be noted out of order */
-
-        if (state->clock < en->state.clock) {
-            state->clock = en->state.clock;
-        }
-
-        en->state = *state;
-
-        if (work) {
-            ngx_http_admission_event_work_locked(en);
-        }
-
-        rc = NGX_OK;
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-
-    return rc;
-}
-
-
-ngx_uint_t
-ngx_http_admission_event_mark(ngx_str_t *id)
-{
-    ngx_uint_t                        due;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_make_locked(id);
-
-    due = (en == NULL
-           || !en->marked
-           || ngx_current_msec - en->mark >= NGX_HTTP_ADMISSION_MARK_INTERVAL);
-
-    if (en && due) {
-        en->marked = 1;
-        en->mark = ngx_current_msec;
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-
-    return due;
-}
-
-
-void
-ngx_http_admission_event_unmark(ngx_str_t *id)
-{
-    uint32_t                          hash;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    hash = ngx_crc32_short(id->data, id->len);
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_lookup_locked(id, hash);
-
-    if (en) {
-        en->marked = 0;
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-}
-
-
-ngx_int_t
-ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
-    ngx_uint_t max, ngx_msec_t delay)
-{
-    u_char                           *p;
-    ngx_int_t                         rc;
-    ngx_str_t                        *id;
-    ngx_queue_t                      *q;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_shctx_t       *sh;
-    ngx_http_admission_event_node_t  *en;
-
-    rc = NGX_OK;
-    sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    for (q = ngx_queue_head(&sh->work);
-         q != ngx_queue_sentinel(&sh->work) && ids->nelts < max;
-         q = ngx_queue_next(q))
-    {
-        en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
-
-        if ((ngx_msec_int_t) (en->due - ngx_current_msec) > 0) {
-            continue;
-        }
-
-        id = ngx_array_push(ids);
-        p = ngx_pnalloc(pool, en->len);
-
-        if (id == NULL || p == NULL) {
-            rc = NGX_ERROR;
-            break;
-        }
-
-        ngx_memcpy(p, en->id, en->len);
-        id->len = en->len;
-        id->data = p;
-
-        en->due = ngx_current_msec + delay;
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-
-    return rc;
-}
-
-
-ngx_uint_t
-ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t delay)
-{
-    uint32_t                          hash;
-    ngx_uint_t                        idle;
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    idle = 0;
-    hash = ngx_crc32_short(id->data, id->len);
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_lookup_locked(id, hash);
-
-    if (en && en->working) {
-        en->due = ngx_current_msec + delay;
-
-        if (work) {
-            en->busy = ngx_current_msec;
-
-        } else if (ngx_current_msec - en->busy > NGX_HTTP_ADMISSION_IDLE) {
-            ngx_queue_remove(&en->work);
-            en->working = 0;
-            idle = 1;
-        }
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-
-    return idle;
-}
-
-
-ngx_int_t
-ngx_http_admission_event_watch(ngx_str_t *id)
-{
-    ngx_slab_pool_t                  *shpool;
-    ngx_http_admission_event_node_t  *en;
-
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
-
-    en = ngx_http_admission_event_make_locked(id);
-
-    /* being told of again is no sign of work */
-
-    if (en && !en->working) {
-        ngx_http_admission_event_work_locked(en);
-    }
-
-    ngx_shmtx_unlock(&shpool->mutex);
-
-    return en ? NGX_OK : NGX_DECLINED;
-}
-
-
-static ngx_http_admission_event_node_t *
-ngx_http_admission_event_lookup_locked(ngx_str_t *id, uint32_t hash)
-{
-    ngx_int_t                         rc;
-    ngx_rbtree_node_t                *node, *sentinel;
-    ngx_http_admission_shctx_t       *sh;
-    ngx_http_admission_event_node_t  *en;
-
-    sh = ngx_http_admission_zone->sh;
-
-    node = sh->rbtree.root;
-    sentinel = sh->rbtree.sentinel;
-
-    while (node != sentinel) {
-
-        if (hash != node->key) {
-            node = (hash < node->key) ? node->left : node->right;
-            continue;
-        }
-
-        en = (ngx_http_admission_event_node_t *) &node->color;
-
-        rc = ngx_memn2cmp(id->data, en->id, id->len, (size_t) en->len);
-
-        if (rc == 0) {
-            return en;
-        }
-
-        node = (rc < 0) ? node->left : node->right;
-    }
-
-    return NULL;
-}
-
-
-/* finds or makes the node of an event, and makes it the latest used */
-
-static ngx_http_admission_event_node_t *
-ngx_http_admission_event_make_locked(ngx_str_t *id)
-{
-    size_t                            size;
-    uint32_t                          hash;
-    ngx_queue_t                      *q;
-    ngx_rbtree_node_t                *node;
-    ngx_http_admission_shctx_t       *sh;
-    ngx_http_admission_event_node_t  *en;
-
-    sh = ngx_http_admission_zone->sh;
-    hash = ngx_crc32_short(id->data, id->len);
-
-    en = ngx_http_admission_event_lookup_locked(id, hash);
-
-    if (en) {
-        ngx_queue_remove(&en->lru);
-        ngx_queue_insert_head(&sh->lru, &en->lru);
-
-        return en;
-    }
-
-    size = offsetof(ngx_rbtree_node_t, color)
-           + offsetof(ngx_http_admission_event_node_t, id) + id->len;
-
-    node = ngx_slab_calloc_locked(ngx_http_admission_zone->shpool, size);
-
-    if (node == NULL) {
-
-        if (ngx_queue_empty(&sh->lru)) {
-            return NULL;
-        }
-
-        q = ngx_queue_last(&sh->lru);
-
-        ngx_http_admission_event_forget_locked(
-            ngx_queue_data(q, ngx_http_admission_event_node_t, lru));
-
-        node = ngx_slab_calloc_locked(ngx_http_admission_zone->shpool, size);
-
-        if (node == NULL) {
-            return NULL;
-        }
-    }
-
-    node->key = hash;
-
-    en = (ngx_http_admission_event_node_t *) &node->color;
-    en->len = (u_char) id->len;
-    en->state.threshold = -1;
-    ngx_memcpy(en->id, id->data, id->len);
-
-    ngx_rbtree_insert(&sh->rbtree, node);
-    ngx_queue_insert_head(&sh->lru, &en->lru);
-
-    return en;
-}
-
-
-static void
-ngx_http_admission_event_forget_locked(ngx_http_admission_event_node_t *en)
-{
-    ngx_rbtree_node_t           *node;
-    ngx_http_admission_shctx_t  *sh;
-
-    sh = ngx_http_admission_zone->sh;
-
-    if (en->working) {
-        ngx_queue_remove(&en->work);
-    }
-
-    ngx_queue_remove(&en->lru);
-
-    node = (ngx_rbtree_node_t *)
-               ((u_char *) en - offsetof(ngx_rbtree_node_t, color));
-
-    ngx_rbtree_delete(&sh->rbtree, node);
-    ngx_slab_free_locked(ngx_http_admission_zone->shpool, node);
-}
-
-
-static void
-ngx_http_admission_event_work_locked(ngx_http_admission_event_node_t *en)
-{
-    en->busy = ngx_current_msec;
-
-    if (en->working) {
-        return;
-    }
-
-    en->working = 1;
-    en->due = ngx_current_msec;
-
-    ngx_queue_insert_tail(&ngx_http_admission_zone->sh->work, &en->work);
-}
-
-
-static void
-ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
-    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel)
-{
-    ngx_rbtree_node_t                **p;
-    ngx_http_admission_event_node_t   *en, *ent;
-
-    for ( ;; ) {
-
-        if (node->key != temp->key) {
-            p = (node->key < temp->key) ? &temp->left : &temp->right;
-
-        } else {
-            en = (ngx_http_admission_event_node_t *) &node->color;
-            ent = (ngx_http_admission_event_node_t *) &temp->color;
-
-            p = (ngx_memn2cmp(en->id, ent->id, en->len, ent->len) < 0)
-                ? &temp->left : &temp->right;
-        }
-
-        if (*p == sentinel) {
-            break;
-        }
-
-        temp = *p;
-    }
-
-    *p = node;
-    node->parent = temp;
-    node->left = sentinel;
-    node->right = sentinel;
-    ngx_rbt_red(node);
 }

@@ -29,6 +29,10 @@ typedef struct {
     int64_t                     active;     /* users */
     int64_t                     threshold;  /* set by the API; -1: not */
     int64_t                     clear;      /* µs, when last cleared */
+    int64_t                     revoked;    /* µs, the latest revocation known
+                                               of those that steps return */
+    ngx_msec_t                  restore;    /* for how long places and tokens
+                                               are still being restored */
 } ngx_http_admission_event_state_t;
 
 
@@ -73,6 +77,20 @@ void ngx_http_admission_event_get(ngx_str_t *id,
  */
 ngx_int_t ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work);
+
+/*
+ * Refuses the entry tokens of a user let in up to time (µs, on the event's
+ * clock) for keep ms from now, by when they have expired.  In a full zone
+ * the oldest revocation goes; _lost() returns how many went like that since
+ * it was last asked.
+ */
+void ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user,
+    int64_t time, ngx_msec_t keep);
+ngx_uint_t ngx_http_admission_revocations_lost(void);
+
+/* whether the entry token of a user let in at adm is refused */
+ngx_uint_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
+    int64_t adm);
 
 /*
  * Whether the event is to be added to queue:active-events now: once a

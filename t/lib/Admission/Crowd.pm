@@ -21,7 +21,7 @@ use Time::HiRes qw(time);
 
 use Admission::JWT;
 use Admission::Swarm;
-use Admission::Test ();
+use Test::More ();
 
 
 # site, users (200)
@@ -42,6 +42,11 @@ sub new ($class, %opt) {
         connections => 200, threshold => 5, %opt,
         violations => [], errors => {}, looks => 0, max_active => 0,
     }, $class;
+
+    # TEST_SEED repeats a run, as far as the machine does
+    my $seed = $ENV{TEST_SEED} // int rand 1e9;
+    srand $seed;
+    Test::More::note("TEST_SEED=$seed");
 
     $self->{swarm} = Admission::Swarm->new(
         connections => $self->{connections}, retry => 1);

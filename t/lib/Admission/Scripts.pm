@@ -21,7 +21,7 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
 my @HOST = qw(epoch clock active clear api_threshold);
 
 my @ANSWER = qw(state position size active threshold us clock epoch score adm
-                expires rate api_threshold clear);
+                expires rate api_threshold clear restore revoked);
 
 my @STATES = qw(out waiting in used);
 
@@ -86,7 +86,7 @@ sub leave ($self, $user, $beacon = 0) {
     return $self->call('leave', $user, $beacon ? 1 : 0);
 }
 
-sub step ($self) { return $self->call('step') }
+sub step ($self, $since = 0) { return $self->call('step', $since) }
 
 sub admin ($self, $what = 'look', $value = 0) {
     return $self->call('admin', $what, $value);

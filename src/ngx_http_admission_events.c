@@ -1,0 +1,507 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What a host knows of events, in shared memory: one node an event, found by
+ * its id, in a queue by use and, while there is work to do in it, in the
+ * queue of the schedule.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_zone_shm.h"
+
+
+#define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000     /* ms */
+#define NGX_HTTP_ADMISSION_EVICT_TRIES    8
+
+
+static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
+    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
+static ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *id, uint32_t hash);
+static ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *id);
+static ngx_uint_t ngx_http_admission_event_evict_locked(
+    ngx_http_admission_zone_t *zone);
+static void ngx_http_admission_event_work_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
+
+
+void
+ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh)
+{
+    ngx_rbtree_init(&sh->events, &sh->events_sentinel,
+                    ngx_http_admission_event_insert);
+    ngx_queue_init(&sh->lru);
+    ngx_queue_init(&sh->work);
+}
+
+
+/* the oldest first, so that the latest used end up as such */
+
+void
+ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone)
+{
+    ngx_str_t                         id;
+    ngx_queue_t                      *q;
+    ngx_http_admission_event_node_t  *en, *oen;
+
+    ngx_shmtx_lock(&ozone->shpool->mutex);
+
+    for (q = ngx_queue_last(&ozone->sh->lru);
+         q != ngx_queue_sentinel(&ozone->sh->lru);
+         q = ngx_queue_prev(q))
+    {
+        oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        id.len = oen->len;
+        id.data = oen->id;
+
+        en = ngx_http_admission_event_make_locked(zone, &id);
+
+        if (en == NULL) {
+            break;
+        }
+
+        en->marked = oen->marked;
+        en->mark = oen->mark;
+        en->restore = oen->restore;
+        en->state = oen->state;
+
+        if (oen->working) {
+            ngx_http_admission_event_work_locked(zone, en);
+        }
+    }
+
+    ngx_shmtx_unlock(&ozone->shpool->mutex);
+}
+
+
+void
+ngx_http_admission_event_get(ngx_str_t *id,
+    ngx_http_admission_event_state_t *state)
+{
+    uint32_t                          hash;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    hash = ngx_crc32_short(id->data, id->len);
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
+                                                id, hash);
+
+    if (en) {
+        *state = en->state;
+        state->restore = ((ngx_msec_int_t) (en->restore - ngx_current_msec) > 0)
+                         ? en->restore - ngx_current_msec : 0;
+
+    } else {
+        ngx_memzero(state, sizeof(ngx_http_admission_event_state_t));
+        state->threshold = -1;
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+}
+
+
+ngx_int_t
+ngx_http_admission_event_note(ngx_str_t *id,
+    ngx_http_admission_event_state_t *state, ngx_uint_t work)
+{
+    int64_t                           since;
+    ngx_int_t                         rc;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    rc = NGX_DECLINED;
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+
+    if (en) {
+
+        /* answers of several workers may be noted out of order */
+
+        if (state->clock < en->state.clock) {
+            state->clock = en->state.clock;
+        }
+
+        if (state->epoch != en->state.epoch) {
+
+            /* with the data went what told other hosts of the event */
+
+            en->marked = 0;
+        }
+
+        since = en->state.revoked;
+        en->state = *state;
+        en->state.revoked = ngx_max(since, state->revoked);
+        en->restore = ngx_current_msec + state->restore;
+
+        if (work) {
+            ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
+        }
+
+        rc = NGX_OK;
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return rc;
+}
+
+
+ngx_uint_t
+ngx_http_admission_event_mark(ngx_str_t *id)
+{
+    ngx_uint_t                        due;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+
+    due = (en == NULL
+           || !en->marked
+           || ngx_current_msec - en->mark >= NGX_HTTP_ADMISSION_MARK_INTERVAL);
+
+    if (en && due) {
+        en->marked = 1;
+        en->mark = ngx_current_msec;
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return due;
+}
+
+
+void
+ngx_http_admission_event_unmark(ngx_str_t *id)
+{
+    uint32_t                          hash;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    hash = ngx_crc32_short(id->data, id->len);
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
+                                                id, hash);
+
+    if (en) {
+        en->marked = 0;
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+}
+
+
+ngx_int_t
+ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
+    ngx_uint_t max, ngx_msec_t delay)
+{
+    u_char                           *p;
+    ngx_int_t                         rc;
+    ngx_str_t                        *id;
+    ngx_queue_t                      *q;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_shctx_t       *sh;
+    ngx_http_admission_event_node_t  *en;
+
+    rc = NGX_OK;
+    sh = ngx_http_admission_zone->sh;
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    for (q = ngx_queue_head(&sh->work);
+         q != ngx_queue_sentinel(&sh->work) && ids->nelts < max;
+         q = ngx_queue_next(q))
+    {
+        en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
+
+        if ((ngx_msec_int_t) (en->due - ngx_current_msec) > 0) {
+            continue;
+        }
+
+        id = ngx_array_push(ids);
+        p = ngx_pnalloc(pool, en->len);
+
+        if (id == NULL || p == NULL) {
+            rc = NGX_ERROR;
+            break;
+        }
+
+        ngx_memcpy(p, en->id, en->len);
+        id->len = en->len;
+        id->data = p;
+
+        en->due = ngx_current_msec + delay;
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return rc;
+}
+
+
+ngx_uint_t
+ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
+    ngx_msec_t delay)
+{
+    uint32_t                          hash;
+    ngx_uint_t                        idle;
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    idle = 0;
+    hash = ngx_crc32_short(id->data, id->len);
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
+                                                id, hash);
+
+    if (en && en->working) {
+        en->due = ngx_current_msec + delay;
+
+        if (work) {
+            en->busy = ngx_current_msec;
+
+        } else if (ngx_current_msec - en->busy > NGX_HTTP_ADMISSION_IDLE) {
+            ngx_queue_remove(&en->work);
+            en->working = 0;
+            idle = 1;
+        }
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return idle;
+}
+
+
+ngx_int_t
+ngx_http_admission_event_watch(ngx_str_t *id)
+{
+    ngx_slab_pool_t                  *shpool;
+    ngx_http_admission_event_node_t  *en;
+
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+
+    /* being told of again is no sign of work */
+
+    if (en && !en->working) {
+        ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return en ? NGX_OK : NGX_DECLINED;
+}
+
+
+static ngx_http_admission_event_node_t *
+ngx_http_admission_event_lookup_locked(ngx_http_admission_zone_t *zone,
+    ngx_str_t *id, uint32_t hash)
+{
+    ngx_int_t                         rc;
+    ngx_rbtree_node_t                *node, *sentinel;
+    ngx_http_admission_event_node_t  *en;
+
+    node = zone->sh->events.root;
+    sentinel = zone->sh->events.sentinel;
+
+    while (node != sentinel) {
+
+        if (hash != node->key) {
+            node = (hash < node->key) ? node->left : node->right;
+            continue;
+        }
+
+        en = (ngx_http_admission_event_node_t *) &node->color;
+
+        rc = ngx_memn2cmp(id->data, en->id, id->len, (size_t) en->len);
+
+        if (rc == 0) {
+            return en;
+        }
+
+        node = (rc < 0) ? node->left : node->right;
+    }
+
+    return NULL;
+}
+
+
+/* finds or makes the node of an event, and makes it the latest used */
+
+static ngx_http_admission_event_node_t *
+ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
+    ngx_str_t *id)
+{
+    size_t                            size;
+    uint32_t                          hash;
+    ngx_rbtree_node_t                *node;
+    ngx_http_admission_event_node_t  *en;
+
+    hash = ngx_crc32_short(id->data, id->len);
+
+    en = ngx_http_admission_event_lookup_locked(zone, id, hash);
+
+    if (en) {
+        ngx_queue_remove(&en->lru);
+        ngx_queue_insert_head(&zone->sh->lru, &en->lru);
+
+        return en;
+    }
+
+    size = offsetof(ngx_rbtree_node_t, color)
+           + offsetof(ngx_http_admission_event_node_t, id) + id->len;
+
+    for ( ;; ) {
+        node = ngx_slab_calloc_locked(zone->shpool, size);
+
+        if (node) {
+            break;
+        }
+
+        if (!ngx_http_admission_event_evict_locked(zone)) {
+            return NULL;
+        }
+    }
+
+    node->key = hash;
+
+    en = (ngx_http_admission_event_node_t *) &node->color;
+    en->len = (u_char) id->len;
+    en->state.threshold = -1;
+    ngx_memcpy(en->id, id->data, id->len);
+
+    ngx_rbtree_insert(&zone->sh->events, node);
+    ngx_queue_insert_head(&zone->sh->lru, &en->lru);
+
+    return en;
+}
+
+
+/*
+ * Forgets the event unused for longest, one without work if there is such
+ * among the last few.  Returns 0 if there was none at all.
+ */
+
+static ngx_uint_t
+ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone)
+{
+    ngx_uint_t                        i;
+    ngx_queue_t                      *q, *last;
+    ngx_rbtree_node_t                *node;
+    ngx_http_admission_event_node_t  *en, *idle;
+
+    last = ngx_queue_last(&zone->sh->lru);
+
+    if (last == ngx_queue_sentinel(&zone->sh->lru)) {
+        return 0;
+    }
+
+    en = ngx_queue_data(last, ngx_http_admission_event_node_t, lru);
+
+    for (q = last, i = 0;
+         q != ngx_queue_sentinel(&zone->sh->lru)
+         && i < NGX_HTTP_ADMISSION_EVICT_TRIES;
+         q = ngx_queue_prev(q), i++)
+    {
+        idle = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        if (!idle->working) {
+            en = idle;
+            break;
+        }
+    }
+
+    if (en->working) {
+        ngx_queue_remove(&en->work);
+    }
+
+    ngx_queue_remove(&en->lru);
+
+    node = (ngx_rbtree_node_t *)
+               ((u_char *) en - offsetof(ngx_rbtree_node_t, color));
+
+    ngx_rbtree_delete(&zone->sh->events, node);
+    ngx_slab_free_locked(zone->shpool, node);
+
+    return 1;
+}
+
+
+static void
+ngx_http_admission_event_work_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    en->busy = ngx_current_msec;
+
+    if (en->working) {
+        return;
+    }
+
+    en->working = 1;
+    en->due = ngx_current_msec;
+
+    ngx_queue_insert_tail(&zone->sh->work, &en->work);
+}
+
+
+static void
+ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
+    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel)
+{
+    ngx_rbtree_node_t                **p;
+    ngx_http_admission_event_node_t   *en, *ent;
+
+    for ( ;; ) {
+
+        if (node->key != temp->key) {
+            p = (node->key < temp->key) ? &temp->left : &temp->right;
+
+        } else {
+            en = (ngx_http_admission_event_node_t *) &node->color;
+            ent = (ngx_http_admission_event_node_t *) &temp->color;
+
+            p = (ngx_memn2cmp(en->id, ent->id, en->len, ent->len) < 0)
+                ? &temp->left : &temp->right;
+        }
+
+        if (*p == sentinel) {
+            break;
+        }
+
+        temp = *p;
+    }
+
+    *p = node;
+    node->parent = temp;
+    node->left = sentinel;
+    node->right = sentinel;
+    ngx_rbt_red(node);
+}

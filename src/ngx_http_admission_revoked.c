@@ -1,0 +1,359 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Entry tokens that ended early, in shared memory: 128 bits of a hash of
+ * event and user, and the time up to which they are refused.  A number that
+ * the zone's size sets is kept; an entry goes when the tokens have expired.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_sha1.h>
+
+#include "ngx_http_admission_zone_shm.h"
+
+
+#define NGX_HTTP_ADMISSION_REVOKED_CHUNK  128       /* bytes of the zone */
+
+
+/* the rbtree node has the first half of the hash as its key */
+typedef struct {
+    ngx_rbtree_node_t           node;
+    ngx_queue_t                 queue;
+    uint64_t                    rest;       /* of the hash */
+    int64_t                     time;       /* us, on the event's clock */
+    ngx_msec_t                  expire;
+} ngx_http_admission_revoked_node_t;
+
+
+typedef struct {
+    ngx_rbtree_key_t            key;
+    uint64_t                    rest;
+} ngx_http_admission_revoked_hash_t;
+
+
+static void ngx_http_admission_revoked_hash(
+    ngx_http_admission_revoked_hash_t *hash, ngx_str_t *event,
+    ngx_str_t *user);
+static void ngx_http_admission_revoked_insert(ngx_rbtree_node_t *temp,
+    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
+static ngx_http_admission_revoked_node_t *
+    ngx_http_admission_revoked_lookup_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_revoked_hash_t *hash);
+static void ngx_http_admission_revoked_add_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_revoked_hash_t *hash,
+    int64_t time, ngx_msec_t expire);
+static void ngx_http_admission_revoked_expire_locked(
+    ngx_http_admission_zone_t *zone);
+static void ngx_http_admission_revoked_delete_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_revoked_node_t *rn);
+
+
+void
+ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh, size_t size)
+{
+    ngx_rbtree_init(&sh->revoked, &sh->revoked_sentinel,
+                    ngx_http_admission_revoked_insert);
+    ngx_queue_init(&sh->revocations);
+
+    /* the other half is for events */
+
+    sh->revoked_max = size / 2 / NGX_HTTP_ADMISSION_REVOKED_CHUNK;
+}
+
+
+void
+ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone)
+{
+    ngx_queue_t                        *q;
+    ngx_http_admission_revoked_node_t  *rn;
+    ngx_http_admission_revoked_hash_t   hash;
+
+    ngx_shmtx_lock(&ozone->shpool->mutex);
+
+    for (q = ngx_queue_last(&ozone->sh->revocations);
+         q != ngx_queue_sentinel(&ozone->sh->revocations);
+         q = ngx_queue_prev(q))
+    {
+        rn = ngx_queue_data(q, ngx_http_admission_revoked_node_t, queue);
+
+        hash.key = rn->node.key;
+        hash.rest = rn->rest;
+
+        ngx_http_admission_revoked_add_locked(zone, &hash, rn->time,
+                                              rn->expire);
+    }
+
+    ngx_shmtx_unlock(&ozone->shpool->mutex);
+}
+
+
+void
+ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user, int64_t time,
+    ngx_msec_t keep)
+{
+    ngx_slab_pool_t                    *shpool;
+    ngx_http_admission_revoked_hash_t   hash;
+
+    ngx_http_admission_revoked_hash(&hash, event, user);
+
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    ngx_http_admission_revoked_add_locked(ngx_http_admission_zone, &hash, time,
+                                          ngx_current_msec + keep);
+
+    ngx_shmtx_unlock(&shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm)
+{
+    ngx_uint_t                          revoked;
+    ngx_slab_pool_t                    *shpool;
+    ngx_http_admission_revoked_node_t  *rn;
+    ngx_http_admission_revoked_hash_t   hash;
+    ngx_http_admission_event_state_t    state;
+
+    ngx_http_admission_event_get(event, &state);
+
+    if (adm <= state.clear) {
+        return 1;
+    }
+
+    /* a glance without the lock: to be a moment late is no harm */
+
+    if (ngx_http_admission_zone->sh->nrevoked == 0) {
+        return 0;
+    }
+
+    ngx_http_admission_revoked_hash(&hash, event, user);
+
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    rn = ngx_http_admission_revoked_lookup_locked(ngx_http_admission_zone,
+                                                  &hash);
+    revoked = (rn && adm <= rn->time);
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return revoked;
+}
+
+
+ngx_uint_t
+ngx_http_admission_revocations_lost(void)
+{
+    ngx_uint_t                   n;
+    ngx_slab_pool_t             *shpool;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = ngx_http_admission_zone->sh;
+    shpool = ngx_http_admission_zone->shpool;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    n = sh->revoked_lost;
+    sh->revoked_lost = 0;
+
+    ngx_shmtx_unlock(&shpool->mutex);
+
+    return n;
+}
+
+
+static void
+ngx_http_admission_revoked_hash(ngx_http_admission_revoked_hash_t *hash,
+    ngx_str_t *event, ngx_str_t *user)
+{
+    u_char      digest[20];
+    uint64_t    key;
+    ngx_sha1_t  sha1;
+
+    /* an event id has no slash in it */
+
+    ngx_sha1_init(&sha1);
+    ngx_sha1_update(&sha1, event->data, event->len);
+    ngx_sha1_update(&sha1, "/", 1);
+    ngx_sha1_update(&sha1, user->data, user->len);
+    ngx_sha1_final(digest, &sha1);
+
+    ngx_memcpy(&key, digest, sizeof(uint64_t));
+    ngx_memcpy(&hash->rest, digest + sizeof(uint64_t), sizeof(uint64_t));
+
+    hash->key = (ngx_rbtree_key_t) key;
+}
+
+
+static ngx_http_admission_revoked_node_t *
+ngx_http_admission_revoked_lookup_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_revoked_hash_t *hash)
+{
+    ngx_rbtree_node_t                  *node, *sentinel;
+    ngx_http_admission_revoked_node_t  *rn;
+
+    node = zone->sh->revoked.root;
+    sentinel = zone->sh->revoked.sentinel;
+
+    while (node != sentinel) {
+
+        if (hash->key != node->key) {
+            node = (hash->key < node->key) ? node->left : node->right;
+            continue;
+        }
+
+        rn = (ngx_http_admission_revoked_node_t *) node;
+
+        if (hash->rest == rn->rest) {
+            return rn;
+        }
+
+        node = (hash->rest < rn->rest) ? node->left : node->right;
+    }
+
+    return NULL;
+}
+
+
+static void
+ngx_http_admission_revoked_add_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_revoked_hash_t *hash, int64_t time, ngx_msec_t expire)
+{
+    ngx_queue_t                        *q;
+    ngx_http_admission_shctx_t         *sh;
+    ngx_http_admission_revoked_node_t  *rn;
+
+    sh = zone->sh;
+
+    ngx_http_admission_revoked_expire_locked(zone);
+
+    rn = ngx_http_admission_revoked_lookup_locked(zone, hash);
+
+    if (rn) {
+        if (time > rn->time) {
+            rn->time = time;
+            rn->expire = expire;
+
+            ngx_queue_remove(&rn->queue);
+            ngx_queue_insert_head(&sh->revocations, &rn->queue);
+        }
+
+        return;
+    }
+
+    rn = NULL;
+
+    if (sh->nrevoked < sh->revoked_max) {
+        rn = ngx_slab_alloc_locked(zone->shpool,
+                                   sizeof(ngx_http_admission_revoked_node_t));
+    }
+
+    if (rn == NULL) {
+
+        /* the oldest is the one whose tokens expire first */
+
+        sh->revoked_lost++;
+
+        q = ngx_queue_last(&sh->revocations);
+
+        if (q == ngx_queue_sentinel(&sh->revocations)) {
+            return;
+        }
+
+        rn = ngx_queue_data(q, ngx_http_admission_revoked_node_t, queue);
+
+        ngx_http_admission_revoked_delete_locked(zone, rn);
+
+        rn = ngx_slab_alloc_locked(zone->shpool,
+                                   sizeof(ngx_http_admission_revoked_node_t));
+        if (rn == NULL) {
+            return;
+        }
+    }
+
+    rn->node.key = hash->key;
+    rn->rest = hash->rest;
+    rn->time = time;
+    rn->expire = expire;
+
+    ngx_rbtree_insert(&sh->revoked, &rn->node);
+    ngx_queue_insert_head(&sh->revocations, &rn->queue);
+    sh->nrevoked++;
+}
+
+
+static void
+ngx_http_admission_revoked_expire_locked(ngx_http_admission_zone_t *zone)
+{
+    ngx_uint_t                          n;
+    ngx_queue_t                        *q;
+    ngx_http_admission_revoked_node_t  *rn;
+
+    for (n = 0; n < 3; n++) {
+        q = ngx_queue_last(&zone->sh->revocations);
+
+        if (q == ngx_queue_sentinel(&zone->sh->revocations)) {
+            return;
+        }
+
+        rn = ngx_queue_data(q, ngx_http_admission_revoked_node_t, queue);
+
+        if ((ngx_msec_int_t) (rn->expire - ngx_current_msec) > 0) {
+            return;
+        }
+
+        ngx_http_admission_revoked_delete_locked(zone, rn);
+    }
+}
+
+
+static void
+ngx_http_admission_revoked_delete_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_revoked_node_t *rn)
+{
+    ngx_queue_remove(&rn->queue);
+    ngx_rbtree_delete(&zone->sh->revoked, &rn->node);
+    ngx_slab_free_locked(zone->shpool, rn);
+    zone->sh->nrevoked--;
+}
+
+
+static void
+ngx_http_admission_revoked_insert(ngx_rbtree_node_t *temp,
+    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel)
+{
+    ngx_rbtree_node_t                  **p;
+    ngx_http_admission_revoked_node_t   *rn, *rnt;
+
+    for ( ;; ) {
+
+        if (node->key != temp->key) {
+            p = (node->key < temp->key) ? &temp->left : &temp->right;
+
+        } else {
+            rn = (ngx_http_admission_revoked_node_t *) node;
+            rnt = (ngx_http_admission_revoked_node_t *) temp;
+
+            p = (rn->rest < rnt->rest) ? &temp->left : &temp->right;
+        }
+
+        if (*p == sentinel) {
+            break;
+        }
+
+        temp = *p;
+    }
+
+    *p = node;
+    node->parent = temp;
+    node->left = sentinel;
+    node->right = sentinel;
+    ngx_rbt_red(node);
+}
