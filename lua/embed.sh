@@ -56,6 +56,13 @@ for file in "$@"; do
         *_lib.lua) continue ;;
     esac
 
+    for lib in `sed -n 's/^-- @include //p' "$file"`; do
+        if [ ! -f "`dirname "$file"`/$lib" ]; then
+            echo "$file: no $lib" >&2
+            exit 1
+        fi
+    done
+
     name=`basename "$file" .lua | tr -c 'A-Za-z0-9\n' _`
 
     printf '\nstatic const char  ngx_http_admission_lua_%s[] =\n' "$name"
