@@ -78,7 +78,7 @@ ngx_http_admission_request_event(ngx_http_request_t *r, ngx_str_t *event)
     ngx_str_t                       value;
     ngx_http_admission_loc_conf_t  *lcf;
 
-    ngx_str_null(event);
+    ngx_str_set(event, "");
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
