@@ -112,7 +112,7 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
 {
     char                             *rc;
     ngx_str_t                        *arg;
-    ngx_uint_t                        i;
+    ngx_uint_t                        i, n;
     ngx_http_admission_redis_url_t    u;
     ngx_http_admission_redis_conf_t  *conf;
 
@@ -131,6 +131,18 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     u.conf = conf;
 
     arg = cf->args->elts;
+    n = 0;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+        n += ngx_http_admission_redis_is_url(&arg[i]);
+    }
+
+    if (n > 1) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "several URLs in \"admission_redis\": "
+                           "a cluster is not supported yet, give one URL");
+        return NGX_CONF_ERROR;
+    }
 
     for (i = 1; i < cf->args->nelts; i++) {
 
@@ -146,7 +158,7 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
         }
     }
 
-    if (u.url.len == 0) {
+    if (n == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"admission_redis\" needs a URL: "
                            "\"redis://host:port/db\" or \"unix:/path\"");
@@ -212,13 +224,6 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *arg)
 {
     ngx_str_t  rest;
-
-    if (u->url.len) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "several URLs in \"admission_redis\": "
-                           "a cluster is not supported yet, give one URL");
-        return NGX_CONF_ERROR;
-    }
 
     u->url = *arg;
 
