@@ -26,6 +26,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_restore.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 
@@ -467,6 +468,8 @@ ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
     }
 
     ctx->entry = entry;
+
+    ngx_http_admission_restore_report(r, entry);
 
     return NGX_OK;
 }

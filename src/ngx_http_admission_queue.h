@@ -31,7 +31,10 @@
 typedef enum {
     NGX_HTTP_ADMISSION_QUEUE_CHECK = 0,     /* joins, or reports */
     NGX_HTTP_ADMISSION_QUEUE_STATUS,        /* never joins */
-    NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT      /* likewise */
+    NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT,     /* likewise */
+    NGX_HTTP_ADMISSION_QUEUE_RESTORE        /* gives the slot of an entry
+                                               token back after a loss of
+                                               data; no heartbeat */
 } ngx_http_admission_queue_mode_e;
 
 
