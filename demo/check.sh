@@ -1,0 +1,110 @@
+# The walk through the demo that `./demo.sh --check` does: the same requests
+# as in the text that it prints, over real HTTP.  Read in by demo.sh.
+
+
+walk() {
+    local who
+
+    for who in ann ben cho; do
+        call $who GET /demo/login/$who
+        expect "$who signs in (demo)" 200 accessToken
+    done
+
+    call nobody POST /api/queue/check/$event
+    expect "who has not signed in is refused" 401 USER_REQUIRED
+
+    call ann POST /api/queue/check/$event
+    expect "ann joins and is let in" 200 '"status":"active"'
+
+    call ben POST /api/queue/check/$event
+    expect "ben joins and is let in" 200 '"status":"active"'
+
+    call cho POST /api/queue/check/$event
+    expect "cho joins and waits, first in line" 200 \
+           '"status":"queued".*"position":1,'
+
+    call cho POST /api/reservations
+    expect "cho may not book yet" 403 TIER2_REQUIRED
+
+    call cho GET /api/seats/$event -H "Accept: text/html"
+    expect "cho's browser is sent to the queue" 302
+    expect_header "with the way back" \
+           "Location: /queue/$event?return=%2Fapi%2Fseats%2F$event"
+
+    call ann POST /api/reservations -H "X-User-Id: boss"
+    expect "ann books" 201 Booked
+    expect "the backend is told that it is ann, whatever her client says" \
+           201 '"X-User-Id" : "ann"'
+    expect "the backend is told for which event she was let in" \
+           201 "\"X-Admission-Event\" : \"$event\""
+
+    call ann POST /api/queue/leave/$event
+    expect "ann leaves" 200 "Left queue"
+
+    poll_until_in cho
+    expect "cho is let in" 200 '"status":"active"'
+
+    call cho POST /api/reservations
+    expect "cho books" 201 '"X-User-Id" : "cho"'
+
+    call ben GET /api/queue/status/$event
+    expect "ben is in all the same, and two is the limit" 200 \
+           '"status":"active".*"currentUsers":2,"threshold":2,'
+
+    call admin GET /demo/login/admin
+    call admin GET /api/queue/admin/$event
+    expect "the operator sees two in and nobody waiting" 200 \
+           '"queueSize":0,"currentUsers":2,'
+
+    echo "ok - the demo does what it should"
+}
+
+
+# call WHO METHOD PATH [OPTIONS]: sets status and body, with a cookie jar a
+# person
+call() {
+    local jar=$dir/jars/$1 method=$2 path=$3
+    shift 3
+
+    : > "$dir/body"
+    status=$(curl -s --noproxy '*' --max-time 10 -X "$method" \
+                  -b "$jar" -c "$jar" -D "$dir/headers" -o "$dir/body" \
+                  -w '%{http_code}' "$@" "$site$path") || status=none
+
+    body=$(cat "$dir/body")
+}
+
+
+# expect WHAT STATUS [REGEX], of the last call
+expect() {
+    if [ "$status" = "$2" ] && [[ $body =~ ${3-} ]]; then
+        echo "ok - $1"
+        return
+    fi
+
+    echo "not ok - $1"
+    fail "expected $2 ${3-}, got $status $body"
+}
+
+
+# expect_header WHAT LINE
+expect_header() {
+    if tr -d '\r' < "$dir/headers" | grep -qxF "$2"; then
+        echo "ok - $1"
+        return
+    fi
+
+    echo "not ok - $1"
+    fail "expected $2, got $(cat "$dir/headers")"
+}
+
+
+poll_until_in() {
+    local end=$((SECONDS + 10))
+
+    while call $1 GET /api/queue/status/$event; do
+        [[ $body =~ '"status":"active"' ]] && return
+        [ $SECONDS -lt $end ] || return 0
+        sleep 0.2
+    done
+}
