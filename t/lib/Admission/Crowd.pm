@@ -9,6 +9,8 @@
 #   threshold   never more than so many active
 #   order       who is let in stood before all who waited through it
 #   both        nobody both waits and is in
+#   place       nobody stands elsewhere than where they joined
+#   inside      never more than so many hold a token and have not left
 #
 # At the end `lost` lists who neither got in nor left.
 
@@ -92,7 +94,9 @@ sub between ($range) { return $range->[0] + rand($range->[1] - $range->[0]) }
 sub call ($self, $user, $method, $path, $callback, @headers) {
     my @ports = $self->{site}->ports;
 
+    # what a browser's cookies would carry
     push @headers, 'X-Queue-Place' => $user->{place} if $user->{place};
+    push @headers, 'X-Queue-Entry-Token' => $user->{entry} if $user->{entry};
 
     $self->{swarm}->request(
         $ports[rand @ports], $method, $path,
@@ -139,12 +143,14 @@ sub heard ($self, $user, $json) {
         $user->{place} = $json->{place} if $json->{place};
         $user->{score} = jwt_decode($user->{place})->{score}
             if $json->{place};
+        $user->{joined} //= $user->{score};
         $user->{position} = $json->{position};
 
         return $self->leave($user)
             if rand() < $self->{leave} / 4 && $user->{polls}++ < 4;
 
         if (rand() < $self->{vanish} / 4) {
+            $user->{vanished}++;
             return $self->later(between($self->{away}), $user, 'poll');
         }
 
@@ -174,17 +180,19 @@ sub book ($self, $user) {
     $self->call($user, 'GET', '/api/reservations?event=x', sub ($r) {
         if ($r->status == 200) {
             $user->{booked}++;
+
         } else {
             $self->{errors}{ 'gate ' . ($r->status || $r->error) }++;
+            return $self->later(0.2, $user, 'book') if $r->status != 403;
         }
         $self->later(max(0.05, min($self->{poll}, $user->{until} - time)),
                      $user, 'poll');
-    }, 'X-Queue-Entry-Token' => $user->{entry});
+    });
 }
 
 
 sub leave ($self, $user) {
-    $self->{leaving}{ $user->{id} } = 1;
+    $user->{leaving} = 1;
 
     $self->call($user, 'POST', "/api/queue/leave/$self->{site}{event}",
         sub ($r) {
@@ -232,6 +240,17 @@ sub look ($self) {
         $self->violation("$id is in and waits")
             if exists $seen->{waiting}{$id};
     }
+
+    for my $id (keys $seen->{waiting}->%*) {
+        my $joined = $self->{user}{$id}{joined} // next;
+        my $score = $seen->{waiting}{$id};
+        $self->violation("$id joined at $joined and stands at $score")
+            if $score != $joined;
+    }
+
+    my $inside = grep { !$_->{leaving} } $self->in_state('in');
+    $self->{max_inside} = max($self->{max_inside} // 0, $inside);
+    $self->violation("$inside inside") if $inside > $self->{threshold};
 
     $self->{user}{$_} && $self->{user}{$_}{admissions}++
         for $seen->{admitted}->@*;

@@ -1,0 +1,53 @@
+# Redis loses its data in the middle: the order stays by the places held, no
+# more than the threshold are inside by then or later, who is inside stays.
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Admission::Test;
+use Admission::Crowd;
+use Admission::Site;
+
+my $threshold = 40;
+my $site = Admission::Site->start(
+    instances => 2, connections => 2048,
+    events => "default threshold=$threshold admit_interval=200ms "
+              . 'claim_ttl=20s seen_ttl=30s restore_wait=6s active_ttl=30s;');
+
+my $crowd = Admission::Crowd->new(
+    site => $site, users => 600, threshold => $threshold, arrive => 4,
+    poll => 1, stay => [1, 8], vanish => 0, look => 0.2);
+
+my ($flushed, $let_in, @inside);
+
+$crowd->{swarm}->timer(6, sub {
+    $crowd->look;
+    @inside = grep { !$_->{leaving} } $crowd->in_state('in');
+    $site->redis->flushall;
+    $flushed = $site->redis->cmd('TIME')->[0];
+    delete $crowd->{seen};
+});
+
+# what was let in while data was being restored
+$crowd->{swarm}->timer(10, sub {
+    $let_in = scalar $site->redis->cmd(
+        'XRANGE', $site->key('admissions'), '-', '+')->@*;
+});
+
+ok($crowd->run(150), 'everybody got in or left')
+    or diag join "\n", ($crowd->lost)[0 .. 20];
+note $crowd->report;
+
+ok($flushed, 'the data was lost');
+cmp_ok(scalar @inside, '>', $threshold / 2, 'with many inside');
+is($let_in, 0, 'nobody was let in while places were restored');
+is_deeply($crowd->{violations}, [], 'no invariant was broken');
+
+is(scalar(grep { $_->{state} ne 'done' || !$_->{booked} } @inside), 0,
+   'who was inside stayed, and booked');
+
+my @fallen = map { $_->{id} } grep { $_->{lost} } $crowd->users;
+is_deeply(\@fallen, [], 'nobody fell out of the queue');
+is_deeply([grep { !/^gate 403$/ } keys $crowd->{errors}->%*], [],
+          'no call failed');
+
+done_testing;
