@@ -15,6 +15,7 @@ use Admission::Test;
 # config    lines for redis.conf, or one text
 # password  requirepass
 # acl       lines of an ACL file, ["user alice on >secret ~* &* +@all"]
+# clock     true: its clock can be set, see set_clock
 # unix      true: listen on a unix socket as well, see unix_path
 
 sub start ($class, %opt) {
@@ -40,6 +41,15 @@ sub start ($class, %opt) {
     my $self = bless { port => $port, dir => $dir, host => '127.0.0.1',
                        password => $opt{password} }, $class;
 
+    if ($opt{clock}) {
+        $self->set_clock(0);
+        my ($rc, $out) = run($ENV{CC} // 'cc', qw(-O -shared -fPIC -Wall -o),
+                             "$dir/clock.so", root . '/t/lib/clock.c');
+        croak $out if $rc;
+        $self->{env} = { LD_PRELOAD => "$dir/clock.so",
+                         CLOCK_FILE => "$dir/clock" };
+    }
+
     $self->launch;
     Admission::Test::register($self);
     return $self;
@@ -49,6 +59,7 @@ sub start ($class, %opt) {
 sub launch ($self) {
     $self->{process} = Admission::Process->start(
         name => "redis-$self->{port}", dir => $self->{dir},
+        env => $self->{env} // {},
         command => [ 'redis-server', "$self->{dir}/redis.conf" ]);
 
     wait_until {
@@ -102,6 +113,17 @@ sub kill9 ($self) {
     $self->disconnect;
     $self->{process}->finish(signals => []);
 }
+
+# So many seconds from the real time, from now on.
+
+sub set_clock ($self, $seconds) {
+    my $name = "$self->{dir}/clock";
+
+    # in place: it is mapped
+    open my $file, -e $name ? '+<' : '>', $name or croak "$name: $!";
+    syswrite $file, pack 'q', $seconds;
+}
+
 
 sub sigstop ($self) { $self->{process}->signal('STOP') }
 sub sigcont ($self) { $self->{process}->signal('CONT') }

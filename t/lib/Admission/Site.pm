@@ -115,7 +115,10 @@ sub port ($self, $i = 0) { return $self->{nginx}[$i]->port }
 sub ports ($self)        { return map { $_->port } $self->{nginx}->@* }
 sub key ($self, $name)   { return "{$self->{event}}:$name" }
 
-sub user ($self, $id) { return user_token($SECRETS{user}, userId => $id) }
+# an access token, for a day: tests set clocks
+sub user ($self, $id) {
+    return user_token($SECRETS{user}, userId => $id, exp => time + 86400);
+}
 
 
 # A user's call of the queue API through instance $i: check, status, ...
