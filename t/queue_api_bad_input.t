@@ -354,7 +354,13 @@ is_deeply [ grep { !/^[04]$/ } sort keys %seen ], [],
 cmp_ok $seen{4}, '>', 1000, 'random bytes: many are answered';
 is_deeply [ $nginx->worker_pids ], [ $worker ], 'the worker lives';
 cmp_ok fd_count($worker), '<=', $fds + 1, 'no descriptor is left';
-cmp_ok rss($worker), '<', $rss + 2_000_000 * slow, 'no memory is left';
+
+SKIP: {
+    # AddressSanitizer keeps what was freed
+    skip 'memory of a slow build', 1 if slow > 1;
+    cmp_ok rss($worker), '<', $rss + 2_000_000, 'no memory is left';
+}
+
 is answer(call('POST', $path)), '200 ', 'and right calls are served';
 
 done_testing;
