@@ -20,8 +20,6 @@
 
 static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
     ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
-static ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
-    ngx_http_admission_zone_t *zone, ngx_str_t *id, uint32_t hash);
 static ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
     ngx_http_admission_zone_t *zone, ngx_str_t *id);
 static ngx_uint_t ngx_http_admission_event_evict_locked(
@@ -321,7 +319,7 @@ ngx_http_admission_event_watch(ngx_str_t *id)
 }
 
 
-static ngx_http_admission_event_node_t *
+ngx_http_admission_event_node_t *
 ngx_http_admission_event_lookup_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *id, uint32_t hash)
 {

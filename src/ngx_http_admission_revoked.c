@@ -114,35 +114,35 @@ ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user, int64_t time,
 ngx_uint_t
 ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm)
 {
-    ngx_uint_t                          revoked;
-    ngx_slab_pool_t                    *shpool;
+    uint32_t                            crc;
+    ngx_uint_t                          revoked, any;
+    ngx_http_admission_zone_t          *zone;
+    ngx_http_admission_event_node_t    *en;
     ngx_http_admission_revoked_node_t  *rn;
     ngx_http_admission_revoked_hash_t   hash;
-    ngx_http_admission_event_state_t    state;
 
-    ngx_http_admission_event_get(event, &state);
-
-    if (adm <= state.clear) {
-        return 1;
-    }
+    zone = ngx_http_admission_zone;
+    crc = ngx_crc32_short(event->data, event->len);
 
     /* a glance without the lock: to be a moment late is no harm */
 
-    if (ngx_http_admission_zone->sh->nrevoked == 0) {
-        return 0;
+    any = (zone->sh->nrevoked != 0);
+
+    if (any) {
+        ngx_http_admission_revoked_hash(&hash, event, user);
     }
 
-    ngx_http_admission_revoked_hash(&hash, event, user);
+    ngx_shmtx_lock(&zone->shpool->mutex);
 
-    shpool = ngx_http_admission_zone->shpool;
+    en = ngx_http_admission_event_lookup_locked(zone, event, crc);
+    revoked = (en && adm <= en->state.clear);
 
-    ngx_shmtx_lock(&shpool->mutex);
+    if (any && !revoked) {
+        rn = ngx_http_admission_revoked_lookup_locked(zone, &hash);
+        revoked = (rn && adm <= rn->time);
+    }
 
-    rn = ngx_http_admission_revoked_lookup_locked(ngx_http_admission_zone,
-                                                  &hash);
-    revoked = (rn && adm <= rn->time);
-
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_shmtx_unlock(&zone->shpool->mutex);
 
     return revoked;
 }
