@@ -92,12 +92,18 @@ ngx_http_admission_identity_set(ngx_http_request_t *r,
         r->headers_in.authorization = NULL;
     }
 
-    if (ctx->user.id.len == 0) {
+    /* with bind=off there may be an entry token and no user */
+
+    if (ctx->user.id.len == 0 && ctx->entry == NULL) {
         return NGX_OK;
     }
 
     if (ngx_http_admission_identity_user(r, ctx) != NGX_OK) {
         return NGX_ERROR;
+    }
+
+    if (ctx->user.id.len == 0) {
+        return NGX_OK;
     }
 
     return ngx_http_admission_identity_authorization(r, ctx);

@@ -127,6 +127,10 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
 
     conf->timeout = NGX_HTTP_ADMISSION_REDIS_TIMEOUT;
 
+    /* not NULL: it is copied before every key */
+
+    ngx_str_set(&conf->prefix, "");
+
     ngx_memzero(&u, sizeof(ngx_http_admission_redis_url_t));
     u.conf = conf;
 
