@@ -41,7 +41,7 @@ typedef enum {
 
 
 typedef struct {
-    const char                    *name;
+    ngx_str_t                      name;
     size_t                         offset;      /* in the claims */
     ngx_http_admission_claim_e     type;
     ngx_uint_t                     kinds;       /* that have it */
@@ -50,29 +50,36 @@ typedef struct {
 } ngx_http_admission_claim_t;
 
 
+static ngx_int_t ngx_http_admission_token_decode(
+    ngx_http_admission_verifier_t *v, ngx_str_t *token, time_t now,
+    ngx_pool_t *pool, ngx_http_admission_claims_t **claims, const char **why);
 static const char *ngx_http_admission_claims_decode(
-    ngx_http_admission_verifier_t *v, json_t *payload, u_char *buf,
-    ngx_http_admission_claims_t *claims);
+    ngx_http_admission_verifier_t *v, ngx_http_admission_object_t *payload,
+    u_char *buf, ngx_http_admission_claims_t *claims);
 static ngx_int_t ngx_http_admission_claim_decode(
-    ngx_http_admission_claim_t *claim, json_t *value, u_char *buf,
-    ngx_http_admission_claims_t *claims);
-static ngx_int_t ngx_http_admission_claim_number(json_t *value,
-    ngx_http_admission_claim_e type, int64_t *number);
+    ngx_http_admission_claim_t *claim, ngx_http_admission_value_t *value,
+    u_char *buf, ngx_http_admission_claims_t *claims);
+static ngx_int_t ngx_http_admission_claim_number(
+    ngx_http_admission_value_t *value, ngx_http_admission_claim_e type,
+    int64_t *number);
 static const char *ngx_http_admission_claims_user(
-    ngx_http_admission_verifier_t *v, json_t *payload, u_char *buf,
-    ngx_http_admission_claims_t *claims);
-static void ngx_http_admission_claims_text(json_t *value, ngx_str_t *text);
-static const char *ngx_http_admission_claims_time(
-    ngx_http_admission_claims_t *claims, time_t now);
-static ngx_http_admission_claims_t *ngx_http_admission_claims_dup(
-    ngx_pool_t *pool, ngx_http_admission_claims_t *claims);
+    ngx_http_admission_verifier_t *v, ngx_http_admission_object_t *payload,
+    u_char *buf, ngx_http_admission_claims_t *claims);
+static void ngx_http_admission_claims_get(
+    ngx_http_admission_object_t *payload, ngx_str_t *name,
+    ngx_str_t *usual, ngx_http_admission_value_t *value);
+static void ngx_http_admission_claims_text(ngx_http_admission_value_t *value,
+    ngx_str_t *text);
+static ngx_int_t ngx_http_admission_claims_accept(
+    ngx_http_admission_claims_t *claims, time_t now, ngx_pool_t *pool,
+    ngx_http_admission_claims_t **accepted, const char **why);
 static u_char *ngx_http_admission_claim_encode(u_char *p,
     ngx_http_admission_claim_t *claim, ngx_http_admission_claims_t *claims);
 static ngx_uint_t ngx_http_admission_is_text(ngx_str_t *s);
 
 
 #define CLAIM(name, type, kinds, required)                                    \
-    { #name, offsetof(ngx_http_admission_claims_t, name),                     \
+    { ngx_string(#name), offsetof(ngx_http_admission_claims_t, name),         \
       ngx_http_admission_claim_##type, kinds, required,                       \
       "claim \"" #name "\" missing or wrong" }
 
@@ -97,7 +104,7 @@ static ngx_http_admission_claim_t  ngx_http_admission_claims[] = {
     CLAIM(nbf, date, ALL, NONE),
     CLAIM(exp, date, ALL, ALL),
 
-    { NULL, 0, 0, 0, 0, NULL }
+    { ngx_null_string, 0, 0, 0, 0, NULL }
 };
 
 
@@ -106,50 +113,27 @@ ngx_http_admission_token_verify(ngx_http_admission_verifier_t *v,
     ngx_str_t *token, time_t now, ngx_pool_t *pool,
     ngx_http_admission_claims_t **claims, const char **why)
 {
-    u_char                        buf[NGX_HTTP_ADMISSION_CLAIM_BUF];
-    json_t                       *payload;
-    ngx_http_admission_claims_t   decoded, *found;
+    ngx_int_t                     rc;
+    ngx_http_admission_claims_t  *found;
 
     if (v->keys == NULL || v->keys->keys.nelts == 0) {
         *why = "no secret to verify it";
         return NGX_DECLINED;
     }
 
-    payload = NULL;
-    *why = NULL;
-
     found = ngx_http_admission_verified_find(v, token);
 
-    if (found == NULL) {
-        *why = ngx_http_admission_jwt_verify(v->keys, v->algs, token,
-                                             &payload);
-        if (*why) {
-            return NGX_DECLINED;
-        }
-
-        *why = ngx_http_admission_claims_decode(v, payload, buf, &decoded);
-        found = &decoded;
+    if (found) {
+        return ngx_http_admission_claims_accept(found, now, pool, claims, why);
     }
 
-    if (*why == NULL) {
-        *why = ngx_http_admission_claims_time(found, now);
+    rc = ngx_http_admission_token_decode(v, token, now, pool, claims, why);
+
+    if (rc == NGX_OK) {
+        ngx_http_admission_verified_add(v, token, *claims, pool->log);
     }
 
-    *claims = *why ? NULL : ngx_http_admission_claims_dup(pool, found);
-
-    if (payload) {
-        json_decref(payload);
-
-        if (*claims) {
-            ngx_http_admission_verified_add(v, token, *claims, pool->log);
-        }
-    }
-
-    if (*why) {
-        return NGX_DECLINED;
-    }
-
-    return *claims ? NGX_OK : NGX_ERROR;
+    return rc;
 }
 
 
@@ -172,8 +156,8 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
 
     size = 2;
 
-    for (claim = ngx_http_admission_claims; claim->name; claim++) {
-        size += sizeof(",\"\":\"\"") - 1 + ngx_strlen(claim->name);
+    for (claim = ngx_http_admission_claims; claim->name.len; claim++) {
+        size += sizeof(",\"\":\"\"") - 1 + claim->name.len;
 
         if (claim->type >= ngx_http_admission_claim_integer) {
             size += NGX_INT64_LEN;
@@ -192,7 +176,7 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
     payload.data = p;
     last = p;
 
-    for (claim = ngx_http_admission_claims; claim->name; claim++) {
+    for (claim = ngx_http_admission_claims; claim->name.len; claim++) {
 
         has = claim->kinds & (1 << kind);
 
@@ -255,6 +239,35 @@ ngx_http_admission_is_user_id(ngx_str_t *id)
 }
 
 
+static ngx_int_t
+ngx_http_admission_token_decode(ngx_http_admission_verifier_t *v,
+    ngx_str_t *token, time_t now, ngx_pool_t *pool,
+    ngx_http_admission_claims_t **claims, const char **why)
+{
+    u_char                        buf[NGX_HTTP_ADMISSION_JWT_PART];
+    u_char                        claim[NGX_HTTP_ADMISSION_CLAIM_BUF];
+    ngx_int_t                     rc;
+    ngx_http_admission_object_t   payload;
+    ngx_http_admission_claims_t   decoded;
+
+    *why = ngx_http_admission_jwt_verify(v->keys, v->algs, token, buf,
+                                         &payload);
+    if (*why) {
+        return NGX_DECLINED;
+    }
+
+    *why = ngx_http_admission_claims_decode(v, &payload, claim, &decoded);
+
+    rc = *why ? NGX_DECLINED
+              : ngx_http_admission_claims_accept(&decoded, now, pool, claims,
+                                                 why);
+
+    ngx_http_admission_object_free(&payload);
+
+    return rc;
+}
+
+
 /*
  * What a payload says, if it is all that its kind has to say.  The strings
  * are the payload's, but for one that may be in buf.
@@ -262,25 +275,28 @@ ngx_http_admission_is_user_id(ngx_str_t *id)
 
 static const char *
 ngx_http_admission_claims_decode(ngx_http_admission_verifier_t *v,
-    json_t *payload, u_char *buf, ngx_http_admission_claims_t *claims)
+    ngx_http_admission_object_t *payload, u_char *buf,
+    ngx_http_admission_claims_t *claims)
 {
-    json_t                      *value;
     ngx_uint_t                   kind;
     ngx_http_admission_claim_t  *claim;
+    ngx_http_admission_value_t   value;
 
     ngx_memzero(claims, sizeof(ngx_http_admission_claims_t));
 
+    claims->tier = -1;
+
     kind = 1 << v->kind;
 
-    for (claim = ngx_http_admission_claims; claim->name; claim++) {
+    for (claim = ngx_http_admission_claims; claim->name.len; claim++) {
 
         if (!(claim->kinds & kind)) {
             continue;
         }
 
-        value = json_object_get(payload, claim->name);
+        ngx_http_admission_object_get(payload, &claim->name, &value);
 
-        if (value == NULL) {
+        if (value.type == NGX_HTTP_ADMISSION_VALUE_NONE) {
 
             if (claim->required & kind) {
                 return claim->why;
@@ -289,46 +305,42 @@ ngx_http_admission_claims_decode(ngx_http_admission_verifier_t *v,
             continue;
         }
 
-        if (ngx_http_admission_claim_decode(claim, value, buf, claims)
+        if (ngx_http_admission_claim_decode(claim, &value, buf, claims)
             != NGX_OK)
         {
             return claim->why;
         }
     }
 
-    switch (v->kind) {
-
-    case NGX_HTTP_ADMISSION_TOKEN_TIER1:
-
-        if (claims->tier != 1) {
-            return "not a token of tier 1";
-        }
-
-        return NULL;
-
-    case NGX_HTTP_ADMISSION_TOKEN_TIER2:
-
-        if (claims->tier != 2 && json_object_get(payload, "tier")) {
-            return "not a token of tier 2";
-        }
-
-        return NULL;
-
-    case NGX_HTTP_ADMISSION_TOKEN_USER:
-        return ngx_http_admission_claims_user(v, payload, buf, claims);
-
-    default:
-        return NULL;
+    if (v->kind == NGX_HTTP_ADMISSION_TOKEN_TIER1 && claims->tier != 1) {
+        return "not a token of tier 1";
     }
+
+    if (v->kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
+        && claims->tier != 2 && claims->tier != -1)
+    {
+        return "not a token of tier 2";
+    }
+
+    if (claims->tier == -1) {
+        claims->tier = 0;
+    }
+
+    if (v->kind == NGX_HTTP_ADMISSION_TOKEN_USER) {
+        return ngx_http_admission_claims_user(v, payload, buf, claims);
+    }
+
+    return NULL;
 }
 
 
 static ngx_int_t
 ngx_http_admission_claim_decode(ngx_http_admission_claim_t *claim,
-    json_t *value, u_char *buf, ngx_http_admission_claims_t *claims)
+    ngx_http_admission_value_t *value, u_char *buf,
+    ngx_http_admission_claims_t *claims)
 {
     void       *field;
-    ngx_str_t   s, *str;
+    ngx_str_t  *s;
 
     field = (u_char *) claims + claim->offset;
 
@@ -336,27 +348,22 @@ ngx_http_admission_claim_decode(ngx_http_admission_claim_t *claim,
         return ngx_http_admission_claim_number(value, claim->type, field);
     }
 
-    if (!json_is_string(value)) {
+    if (value->type != NGX_HTTP_ADMISSION_VALUE_STRING) {
         return NGX_DECLINED;
     }
 
-    s.data = (u_char *) json_string_value(value);
-    s.len = json_string_length(value);
+    s = field;
+    *s = value->string;
 
-    if (claim->type == ngx_http_admission_claim_event) {
+    if (claim->type == ngx_http_admission_claim_user) {
+        return ngx_http_admission_is_user_id(s) ? NGX_OK : NGX_DECLINED;
+    }
 
-        if (ngx_http_admission_event_id(&s, buf) != NGX_OK) {
-            return NGX_DECLINED;
-        }
-
-        s.data = buf;
-
-    } else if (!ngx_http_admission_is_user_id(&s)) {
+    if (ngx_http_admission_event_id(s, buf) != NGX_OK) {
         return NGX_DECLINED;
     }
 
-    str = field;
-    *str = s;
+    s->data = buf;
 
     return NGX_OK;
 }
@@ -365,25 +372,24 @@ ngx_http_admission_claim_decode(ngx_http_admission_claim_t *claim,
 /* dates may have fractions (RFC 7519, NumericDate): whole seconds count */
 
 static ngx_int_t
-ngx_http_admission_claim_number(json_t *value,
+ngx_http_admission_claim_number(ngx_http_admission_value_t *value,
     ngx_http_admission_claim_e type, int64_t *number)
 {
-    double   real;
     int64_t  n;
 
-    if (json_is_integer(value)) {
-        n = json_integer_value(value);
+    if (value->type == NGX_HTTP_ADMISSION_VALUE_INTEGER) {
+        n = value->integer;
 
-    } else if (json_is_real(value)
+    } else if (value->type == NGX_HTTP_ADMISSION_VALUE_REAL
                && type == ngx_http_admission_claim_date)
     {
-        real = json_real_value(value);
-
-        if (real < 0 || real > (double) NGX_HTTP_ADMISSION_CLAIM_MAX) {
+        if (value->real < 0
+            || value->real > (double) NGX_HTTP_ADMISSION_CLAIM_MAX)
+        {
             return NGX_DECLINED;
         }
 
-        n = (int64_t) real;
+        n = (int64_t) value->real;
 
     } else {
         return NGX_DECLINED;
@@ -403,70 +409,68 @@ ngx_http_admission_claim_number(json_t *value,
 
 static const char *
 ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
-    json_t *payload, u_char *buf, ngx_http_admission_claims_t *claims)
+    ngx_http_admission_object_t *payload, u_char *buf,
+    ngx_http_admission_claims_t *claims)
 {
-    u_char   *p;
-    json_t   *id, *value;
-    int64_t   n;
+    u_char                      *p;
+    ngx_http_admission_value_t   value;
 
-    if (v->type.len) {
-        value = json_object_get(payload, "type");
+    static ngx_str_t  type = ngx_string("type");
+    static ngx_str_t  id = ngx_string("userId");
+    static ngx_str_t  sub = ngx_string("sub");
+    static ngx_str_t  email = ngx_string("email");
+    static ngx_str_t  role = ngx_string("role");
 
-        if (value
-            && (!json_is_string(value)
-                || json_string_length(value) != v->type.len
-                || ngx_memcmp(json_string_value(value), v->type.data,
-                              v->type.len)
-                   != 0))
-        {
-            return "claim \"type\" says otherwise";
-        }
+    ngx_http_admission_object_get(payload, &type, &value);
+
+    if (v->type.len
+        && value.type != NGX_HTTP_ADMISSION_VALUE_NONE
+        && (value.type != NGX_HTTP_ADMISSION_VALUE_STRING
+            || value.string.len != v->type.len
+            || ngx_memcmp(value.string.data, v->type.data, v->type.len) != 0))
+    {
+        return "claim \"type\" says otherwise";
     }
 
-    if (v->id.len) {
-        id = json_object_get(payload, (char *) v->id.data);
+    ngx_http_admission_claims_get(payload, &v->id, &id, &value);
 
-    } else {
-        id = json_object_get(payload, "userId");
-
-        if (id == NULL) {
-            id = json_object_get(payload, "sub");
-        }
+    if (value.type == NGX_HTTP_ADMISSION_VALUE_NONE && v->id.len == 0) {
+        ngx_http_admission_object_get(payload, &sub, &value);
     }
 
-    if (json_is_integer(id)) {
-        n = json_integer_value(id);
+    if (value.type == NGX_HTTP_ADMISSION_VALUE_INTEGER) {
         p = buf;
 
-        if (n < 0) {
+        if (value.integer < 0) {
             *p++ = '-';
         }
 
         /* "%L" negates the number, which the least one does not survive */
 
-        p = ngx_sprintf(p, "%uL", n < 0 ? 0 - (uint64_t) n : (uint64_t) n);
+        p = ngx_sprintf(p, "%uL", value.integer < 0
+                                  ? 0 - (uint64_t) value.integer
+                                  : (uint64_t) value.integer);
 
         claims->uid.data = buf;
         claims->uid.len = p - buf;
 
-    } else if (json_is_string(id)) {
-        claims->uid.data = (u_char *) json_string_value(id);
-        claims->uid.len = json_string_length(id);
+    } else if (value.type == NGX_HTTP_ADMISSION_VALUE_STRING) {
+        claims->uid = value.string;
     }
 
     if (!ngx_http_admission_is_user_id(&claims->uid)) {
         return "claim of the user's id missing or wrong";
     }
 
-    value = json_object_get(payload, v->email.len ? (char *) v->email.data
-                                                  : "email");
-    ngx_http_admission_claims_text(value, &claims->email);
+    ngx_http_admission_claims_get(payload, &v->email, &email, &value);
+    ngx_http_admission_claims_text(&value, &claims->email);
 
-    value = json_object_get(payload, v->role.len ? (char *) v->role.data
-                                                 : "role");
-    ngx_http_admission_claims_text(value, &claims->role);
+    ngx_http_admission_claims_get(payload, &v->role, &role, &value);
+    ngx_http_admission_claims_text(&value, &claims->role);
 
-    if (value == NULL || json_is_null(value)) {
+    if (value.type == NGX_HTTP_ADMISSION_VALUE_NONE
+        || value.type == NGX_HTTP_ADMISSION_VALUE_NULL)
+    {
         ngx_str_set(&claims->role, "user");
     }
 
@@ -474,57 +478,58 @@ ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
 }
 
 
+static void
+ngx_http_admission_claims_get(ngx_http_admission_object_t *payload,
+    ngx_str_t *name, ngx_str_t *usual, ngx_http_admission_value_t *value)
+{
+    ngx_http_admission_object_get(payload, name->len ? name : usual, value);
+}
+
+
 /* empty, unless it is a text that a header can carry */
 
 static void
-ngx_http_admission_claims_text(json_t *value, ngx_str_t *text)
+ngx_http_admission_claims_text(ngx_http_admission_value_t *value,
+    ngx_str_t *text)
 {
-    ngx_str_t  s;
-
-    if (!json_is_string(value)) {
-        return;
-    }
-
-    s.data = (u_char *) json_string_value(value);
-    s.len = json_string_length(value);
-
-    if (ngx_http_admission_is_text(&s)) {
-        *text = s;
+    if (value->type == NGX_HTTP_ADMISSION_VALUE_STRING
+        && ngx_http_admission_is_text(&value->string))
+    {
+        *text = value->string;
     }
 }
 
 
-static const char *
-ngx_http_admission_claims_time(ngx_http_admission_claims_t *claims,
-    time_t now)
+/* at this time; the claims are copied to the pool */
+
+static ngx_int_t
+ngx_http_admission_claims_accept(ngx_http_admission_claims_t *claims,
+    time_t now, ngx_pool_t *pool, ngx_http_admission_claims_t **accepted,
+    const char **why)
 {
+    ngx_http_admission_claims_t  *copy;
+
     if (now >= claims->exp + NGX_HTTP_ADMISSION_LEEWAY) {
-        return "expired";
+        *why = "expired";
+        return NGX_DECLINED;
     }
 
     if (now < claims->nbf - NGX_HTTP_ADMISSION_LEEWAY) {
-        return "not valid yet";
+        *why = "not valid yet";
+        return NGX_DECLINED;
     }
 
-    return NULL;
-}
-
-
-static ngx_http_admission_claims_t *
-ngx_http_admission_claims_dup(ngx_pool_t *pool,
-    ngx_http_admission_claims_t *claims)
-{
-    ngx_http_admission_claims_t  *dup;
-
-    dup = ngx_palloc(pool, sizeof(ngx_http_admission_claims_t)
-                           + ngx_http_admission_claims_strings(claims));
-    if (dup == NULL) {
-        return NULL;
+    copy = ngx_palloc(pool, sizeof(ngx_http_admission_claims_t)
+                            + ngx_http_admission_claims_strings(claims));
+    if (copy == NULL) {
+        return NGX_ERROR;
     }
 
-    ngx_http_admission_claims_copy(dup, (u_char *) (dup + 1), claims);
+    ngx_http_admission_claims_copy(copy, (u_char *) (copy + 1), claims);
 
-    return dup;
+    *accepted = copy;
+
+    return NGX_OK;
 }
 
 
@@ -547,7 +552,7 @@ ngx_http_admission_claim_encode(u_char *p, ngx_http_admission_claim_t *claim,
             return p;
         }
 
-        return ngx_sprintf(p, ",\"%s\":%L", claim->name, *number);
+        return ngx_sprintf(p, ",\"%V\":%L", &claim->name, *number);
     }
 
     s = field;
@@ -556,7 +561,7 @@ ngx_http_admission_claim_encode(u_char *p, ngx_http_admission_claim_t *claim,
         return p;
     }
 
-    p = ngx_sprintf(p, ",\"%s\":\"", claim->name);
+    p = ngx_sprintf(p, ",\"%V\":\"", &claim->name);
     p = (u_char *) ngx_escape_json(p, s->data, s->len);
     *p++ = '"';
 

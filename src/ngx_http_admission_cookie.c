@@ -43,7 +43,7 @@ ngx_http_admission_cookie_next(ngx_http_request_t *r,
         }
 
         first = cookie->pos;
-        last = ngx_strlchr(first, cookie->last, ';');
+        last = memchr(first, ';', cookie->last - first);
 
         if (last) {
             cookie->pos = last + 1;
@@ -53,7 +53,7 @@ ngx_http_admission_cookie_next(ngx_http_request_t *r,
             cookie->pos = last;
         }
 
-        equal = ngx_strlchr(first, last, '=');
+        equal = memchr(first, '=', last - first);
 
         if (equal == NULL) {
             continue;

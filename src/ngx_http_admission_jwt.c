@@ -13,9 +13,6 @@
 /* {"alg":"HS256","typ":"JWT"} in base64url, also what is signed here */
 #define NGX_HTTP_ADMISSION_JWT_HEADER  "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
 
-#define NGX_HTTP_ADMISSION_JWT_DECODED                                        \
-    (NGX_HTTP_ADMISSION_JWT_MAX / 4 * 3 + 2)
-
 
 typedef struct {
     ngx_str_t                   header;
@@ -29,13 +26,13 @@ static const char *ngx_http_admission_jwt_split(ngx_str_t *token,
     ngx_http_admission_jwt_t *jwt);
 static const char *ngx_http_admission_jwt_header(ngx_str_t *header,
     ngx_uint_t *alg);
-static const char *ngx_http_admission_jwt_header_json(json_t *header,
-    ngx_uint_t *alg);
+static const char *ngx_http_admission_jwt_alg(
+    ngx_http_admission_object_t *header, ngx_uint_t *alg);
 static const char *ngx_http_admission_jwt_signature(
     ngx_http_admission_keyring_t *ring, ngx_uint_t alg,
     ngx_http_admission_jwt_t *jwt);
-static const char *ngx_http_admission_jwt_json(ngx_str_t *part,
-    json_t **json);
+static const char *ngx_http_admission_jwt_object(ngx_str_t *part,
+    u_char *buf, ngx_http_admission_object_t *object);
 static ngx_int_t ngx_http_admission_base64url(u_char *dst, ngx_str_t *src,
     size_t *len);
 
@@ -94,7 +91,8 @@ ngx_http_admission_jwt_sign(ngx_http_admission_keyring_t *ring,
 
 const char *
 ngx_http_admission_jwt_verify(ngx_http_admission_keyring_t *ring,
-    ngx_uint_t algs, ngx_str_t *token, json_t **payload)
+    ngx_uint_t algs, ngx_str_t *token, u_char *buf,
+    ngx_http_admission_object_t *payload)
 {
     ngx_uint_t                 alg;
     const char                *why;
@@ -123,17 +121,7 @@ ngx_http_admission_jwt_verify(ngx_http_admission_keyring_t *ring,
         return why;
     }
 
-    why = ngx_http_admission_jwt_json(&jwt.payload, payload);
-    if (why) {
-        return why;
-    }
-
-    if (!json_is_object(*payload)) {
-        json_decref(*payload);
-        return "payload is not an object";
-    }
-
-    return NULL;
+    return ngx_http_admission_jwt_object(&jwt.payload, buf, payload);
 }
 
 
@@ -149,7 +137,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
     p = token->data;
     last = p + token->len;
 
-    dot = ngx_strlchr(p, last, '.');
+    dot = memchr(p, '.', last - p);
     if (dot == NULL) {
         return "not three parts";
     }
@@ -159,7 +147,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
 
     p = dot + 1;
 
-    dot = ngx_strlchr(p, last, '.');
+    dot = memchr(p, '.', last - p);
     if (dot == NULL) {
         return "not three parts";
     }
@@ -172,7 +160,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
 
     p = dot + 1;
 
-    if (ngx_strlchr(p, last, '.') != NULL) {
+    if (memchr(p, '.', last - p) != NULL) {
         return "not three parts";
     }
 
@@ -194,10 +182,11 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
 static const char *
 ngx_http_admission_jwt_header(ngx_str_t *header, ngx_uint_t *alg)
 {
-    json_t      *json;
-    ngx_str_t   *usual;
-    ngx_uint_t   i;
-    const char  *why;
+    u_char                        buf[NGX_HTTP_ADMISSION_JWT_PART];
+    ngx_str_t                    *usual;
+    ngx_uint_t                    i;
+    const char                   *why;
+    ngx_http_admission_object_t   object;
 
     usual = ngx_http_admission_jwt_usual;
 
@@ -212,56 +201,58 @@ ngx_http_admission_jwt_header(ngx_str_t *header, ngx_uint_t *alg)
         }
     }
 
-    if (ngx_http_admission_jwt_json(header, &json) != NULL) {
+    if (ngx_http_admission_jwt_object(header, buf, &object) != NULL) {
         return "bad header";
     }
 
-    why = ngx_http_admission_jwt_header_json(json, alg);
+    why = ngx_http_admission_jwt_alg(&object, alg);
 
-    json_decref(json);
+    ngx_http_admission_object_free(&object);
 
     return why;
 }
 
 
 static const char *
-ngx_http_admission_jwt_header_json(json_t *header, ngx_uint_t *alg)
+ngx_http_admission_jwt_alg(ngx_http_admission_object_t *header,
+    ngx_uint_t *alg)
 {
-    size_t       len;
-    json_t      *value;
-    ngx_str_t   *algs;
-    ngx_uint_t   i;
-    const char  *name;
+    ngx_str_t                   *algs;
+    ngx_uint_t                   i;
+    ngx_http_admission_value_t   value;
 
-    if (!json_is_object(header)) {
-        return "bad header";
-    }
+    static ngx_str_t  crit = ngx_string("crit");
+    static ngx_str_t  typ = ngx_string("typ");
+    static ngx_str_t  name = ngx_string("alg");
 
     /* lists what a reader has to understand: nothing is, here */
 
-    if (json_object_get(header, "crit")) {
+    ngx_http_admission_object_get(header, &crit, &value);
+
+    if (value.type != NGX_HTTP_ADMISSION_VALUE_NONE) {
         return "header with \"crit\"";
     }
 
-    value = json_object_get(header, "typ");
+    ngx_http_admission_object_get(header, &typ, &value);
 
-    if (value && !json_is_string(value)) {
+    if (value.type != NGX_HTTP_ADMISSION_VALUE_NONE
+        && value.type != NGX_HTTP_ADMISSION_VALUE_STRING)
+    {
         return "bad header";
     }
 
-    value = json_object_get(header, "alg");
+    ngx_http_admission_object_get(header, &name, &value);
 
-    if (!json_is_string(value)) {
+    if (value.type != NGX_HTTP_ADMISSION_VALUE_STRING) {
         return "header without \"alg\"";
     }
-
-    name = json_string_value(value);
-    len = json_string_length(value);
 
     algs = ngx_http_admission_jwt_algs;
 
     for (i = 0; i < NGX_HTTP_ADMISSION_ALGS; i++) {
-        if (len == algs[i].len && ngx_memcmp(name, algs[i].data, len) == 0) {
+        if (value.string.len == algs[i].len
+            && ngx_memcmp(value.string.data, algs[i].data, algs[i].len) == 0)
+        {
             *alg = i;
             return NULL;
         }
@@ -307,25 +298,16 @@ ngx_http_admission_jwt_signature(ngx_http_admission_keyring_t *ring,
 
 
 static const char *
-ngx_http_admission_jwt_json(ngx_str_t *part, json_t **json)
+ngx_http_admission_jwt_object(ngx_str_t *part, u_char *buf,
+    ngx_http_admission_object_t *object)
 {
-    size_t        len;
-    u_char        buf[NGX_HTTP_ADMISSION_JWT_DECODED];
-    json_error_t  error;
+    size_t  len;
 
     if (ngx_http_admission_base64url(buf, part, &len) != NGX_OK) {
         return "bad base64url";
     }
 
-    /*
-     * jansson itself refuses invalid UTF-8, \u0000, anything after the value
-     * and depths over 2048
-     */
-
-    *json = json_loadb((char *) buf, len,
-                       JSON_REJECT_DUPLICATES|JSON_DECODE_ANY, &error);
-
-    return *json ? NULL : "bad JSON";
+    return ngx_http_admission_object_read(object, buf, len);
 }
 
 

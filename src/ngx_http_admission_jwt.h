@@ -15,12 +15,15 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include <jansson.h>
-
 #include "ngx_http_admission_key.h"
+#include "ngx_http_admission_object.h"
 
 
 #define NGX_HTTP_ADMISSION_JWT_MAX   4096           /* bytes of a token */
+
+/* bytes of a decoded part of a token, at most */
+#define NGX_HTTP_ADMISSION_JWT_PART                                           \
+    (NGX_HTTP_ADMISSION_JWT_MAX / 4 * 3 + 2)
 
 
 /* room that a token with a payload of len bytes takes, at most */
@@ -40,12 +43,13 @@ ngx_int_t ngx_http_admission_jwt_sign(ngx_http_admission_keyring_t *ring,
 /*
  * Verifies form, header and signature; the payload must be a JSON object
  * without duplicate claims.  algs is a mask of 1 << NGX_HTTP_ADMISSION_HS*.
- * Returns NULL and the payload, for the caller to json_decref(), or what
- * was wrong with the token, a constant text for a log.
+ * Returns NULL and the payload, for the caller to free, or what was wrong
+ * with the token, a constant text for a log.  buf is room for
+ * NGX_HTTP_ADMISSION_JWT_PART bytes and has to live as long as the payload.
  */
 const char *ngx_http_admission_jwt_verify(
     ngx_http_admission_keyring_t *ring, ngx_uint_t algs, ngx_str_t *token,
-    json_t **payload);
+    u_char *buf, ngx_http_admission_object_t *payload);
 
 
 #endif /* _NGX_HTTP_ADMISSION_JWT_H_INCLUDED_ */

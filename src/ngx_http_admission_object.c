@@ -1,0 +1,245 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_object.h"
+
+
+#define NGX_HTTP_ADMISSION_OBJECT_DIGITS  18    /* that fit into an int64_t */
+
+
+static ngx_int_t ngx_http_admission_object_flat(
+    ngx_http_admission_object_t *object, u_char *p, u_char *last);
+static u_char *ngx_http_admission_object_string(u_char *p, u_char *last,
+    ngx_str_t *string);
+static u_char *ngx_http_admission_object_integer(u_char *p, u_char *last,
+    int64_t *integer);
+static ngx_http_admission_member_t *ngx_http_admission_object_member(
+    ngx_http_admission_object_t *object, ngx_str_t *name);
+
+
+const char *
+ngx_http_admission_object_read(ngx_http_admission_object_t *object,
+    u_char *data, size_t len)
+{
+    json_error_t  error;
+
+    object->json = NULL;
+
+    if (ngx_http_admission_object_flat(object, data, data + len) == NGX_OK) {
+        return NULL;
+    }
+
+    /*
+     * jansson itself refuses invalid UTF-8, \u0000, anything after the value
+     * and depths over 2048
+     */
+
+    object->json = json_loadb((char *) data, len,
+                              JSON_REJECT_DUPLICATES|JSON_DECODE_ANY, &error);
+    if (object->json == NULL) {
+        return "bad JSON";
+    }
+
+    if (!json_is_object(object->json)) {
+        json_decref(object->json);
+        return "not an object";
+    }
+
+    return NULL;
+}
+
+
+void
+ngx_http_admission_object_free(ngx_http_admission_object_t *object)
+{
+    json_decref(object->json);
+}
+
+
+void
+ngx_http_admission_object_get(ngx_http_admission_object_t *object,
+    ngx_str_t *name, ngx_http_admission_value_t *value)
+{
+    json_t                       *json;
+    ngx_http_admission_member_t  *member;
+
+    value->type = NGX_HTTP_ADMISSION_VALUE_NONE;
+
+    if (object->json == NULL) {
+        member = ngx_http_admission_object_member(object, name);
+
+        if (member) {
+            *value = member->value;
+        }
+
+        return;
+    }
+
+    json = json_object_get(object->json, (char *) name->data);
+
+    if (json == NULL) {
+        return;
+    }
+
+    switch (json_typeof(json)) {
+
+    case JSON_STRING:
+        value->type = NGX_HTTP_ADMISSION_VALUE_STRING;
+        value->string.data = (u_char *) json_string_value(json);
+        value->string.len = json_string_length(json);
+        break;
+
+    case JSON_INTEGER:
+        value->type = NGX_HTTP_ADMISSION_VALUE_INTEGER;
+        value->integer = json_integer_value(json);
+        break;
+
+    case JSON_REAL:
+        value->type = NGX_HTTP_ADMISSION_VALUE_REAL;
+        value->real = json_real_value(json);
+        break;
+
+    case JSON_NULL:
+        value->type = NGX_HTTP_ADMISSION_VALUE_NULL;
+        break;
+
+    default:
+        value->type = NGX_HTTP_ADMISSION_VALUE_OTHER;
+        break;
+    }
+}
+
+
+/* NGX_DECLINED: it is not flat, or not right */
+
+static ngx_int_t
+ngx_http_admission_object_flat(ngx_http_admission_object_t *object, u_char *p,
+    u_char *last)
+{
+    ngx_str_t                     name;
+    ngx_http_admission_member_t  *member;
+
+    object->n = 0;
+
+    if (p == last || *p != '{') {
+        return NGX_DECLINED;
+    }
+
+    do {
+        p = ngx_http_admission_object_string(p + 1, last, &name);
+
+        if (p == NULL || p == last || *p++ != ':'
+            || object->n == NGX_HTTP_ADMISSION_OBJECT_FLAT
+            || ngx_http_admission_object_member(object, &name))
+        {
+            return NGX_DECLINED;
+        }
+
+        member = &object->members[object->n++];
+        member->name = name;
+
+        if (p < last && *p == '"') {
+            member->value.type = NGX_HTTP_ADMISSION_VALUE_STRING;
+            p = ngx_http_admission_object_string(p, last,
+                                                 &member->value.string);
+
+        } else {
+            member->value.type = NGX_HTTP_ADMISSION_VALUE_INTEGER;
+            p = ngx_http_admission_object_integer(p, last,
+                                                  &member->value.integer);
+        }
+
+        if (p == NULL || p == last) {
+            return NGX_DECLINED;
+        }
+
+    } while (*p == ',');
+
+    return (*p == '}' && p + 1 == last) ? NGX_OK : NGX_DECLINED;
+}
+
+
+/* returns what follows, NULL if there is no plain string at p */
+
+static u_char *
+ngx_http_admission_object_string(u_char *p, u_char *last, ngx_str_t *string)
+{
+    if (p == last || *p != '"') {
+        return NULL;
+    }
+
+    string->data = ++p;
+
+    for ( /* void */ ; p < last; p++) {
+
+        if (*p == '"') {
+            string->len = p - string->data;
+            return p + 1;
+        }
+
+        if (*p < 0x20 || *p > 0x7e || *p == '\\') {
+            return NULL;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* returns what follows, NULL if there is no integer of a usual size at p */
+
+static u_char *
+ngx_http_admission_object_integer(u_char *p, u_char *last, int64_t *integer)
+{
+    u_char   *first;
+    int64_t   n;
+
+    first = p;
+    n = 0;
+
+    for ( /* void */ ; p < last && *p >= '0' && *p <= '9'; p++) {
+
+        if (p - first == NGX_HTTP_ADMISSION_OBJECT_DIGITS) {
+            return NULL;
+        }
+
+        n = n * 10 + (*p - '0');
+    }
+
+    /* JSON has no leading zeros */
+
+    if (p == first || (*first == '0' && p - first > 1)) {
+        return NULL;
+    }
+
+    *integer = n;
+
+    return p;
+}
+
+
+static ngx_http_admission_member_t *
+ngx_http_admission_object_member(ngx_http_admission_object_t *object,
+    ngx_str_t *name)
+{
+    ngx_uint_t                    i;
+    ngx_http_admission_member_t  *member;
+
+    for (i = 0; i < object->n; i++) {
+        member = &object->members[i];
+
+        if (member->name.len == name->len
+            && ngx_memcmp(member->name.data, name->data, name->len) == 0)
+        {
+            return member;
+        }
+    }
+
+    return NULL;
+}
