@@ -1,0 +1,174 @@
+# What the documentation lists is what the code has, and the other way round.
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Admission::Test;
+
+my $root = root;
+my $code = join '', map { read_file($_) } sort glob "$root/src/*.c";
+my %doc = map { $_ => read_file("$root/docs/$_.md") }
+          qw(directives api redis);
+
+
+# ---- directives
+
+my (%directive, %documented);
+
+while ($code =~ /\{ \s ngx_string\("(admission_\w+)"\), \s+
+                 ((?:NGX_\w+ (?:\s*\|\s*)?)+) ,/xg)
+{
+    $directive{$1} = contexts($2);
+}
+
+for my $section (split /^(?=### )/m, $doc{directives}) {
+    my ($name) = $section =~ /^### (\w+)\n/ or next;
+
+    my ($syntax, $default, $context) = $section
+        =~ /^\ +Syntax:\ +(.*?)^\ +Default:\ +(\S.*?)\n
+             ^\ +Context:\ +(.*?)\n/msx;
+
+    $documented{$name} = $context // 'none';
+
+    ok defined $syntax && $syntax =~ /^(?:\s*\Q$name\E [^;]*;?\s*\{?)/
+        && defined $default, "$name: syntax and default";
+    like $doc{directives}, qr/\(#$name\)/, "$name: in the contents";
+}
+
+cmp_ok scalar(keys %directive), '>', 10, 'directives are found in the code';
+is_deeply \%documented, \%directive, 'directives and their contexts';
+
+
+sub contexts ($flags) {
+    return 'http, server, location' if $flags =~ /ADMISSION_ANY_CONF/;
+
+    return join ', ', map { $flags =~ /HTTP_$_->[0]_CONF/ ? $_->[1] : () }
+           [ MAIN => 'http' ], [ SRV => 'server' ], [ LOC => 'location' ];
+}
+
+
+# ---- their parameters
+
+my %parameter = map { $_ => 1 }
+    $code =~ /_conf_param\(\S+, "(\w+)"/g,
+    $code =~ /\{ ngx_string\("(\w+)"\),\s+ngx_http_admission_redis_set_\w+ \}/g;
+
+cmp_ok scalar(keys %parameter), '>', 15, 'parameters are found in the code';
+is_deeply [ grep { $doc{directives} !~ /\b$_=/ } sort keys %parameter ], [],
+    'parameters of directives are documented';
+
+my @unknown = grep { !$parameter{$_} && !event_keys()->{$_} }
+              map { /^\[?(\w+)=/ ? $1 : () }
+              map { split ' ' }
+              $doc{directives} =~ /^ +Syntax: (.*?)^ +Default:/gms;
+
+is_deeply \@unknown, [], 'no parameter is documented that there is not';
+
+
+# ---- keys of admission_events
+
+sub event_keys () {
+    my %key;
+
+    while ($code =~ /\{ \s "(\w+)", \s NGX_HTTP_ADMISSION_KEY_(\w+), .*?
+                     \), \s* (\d+), /xgs)
+    {
+        $key{$1} = $2 eq 'TIME'   ? $3 / 1000 . 's'
+                 : $2 eq 'FLAG'   ? ($3 ? 'on' : 'off')
+                 : $2 eq 'NUMBER' ? $3
+                 :                  'none';
+    }
+
+    return \%key;
+}
+
+my ($table) = $doc{directives} =~ /^\| key \| default .*?\n((?:\|.*\n)+)/m;
+my %key;
+
+for my $line ($table =~ /^\| (`.*)/mg) {
+    my ($names, $default) = split /\s*\|\s*/, $line;
+    $key{$_} = $default =~ tr/`//dr for $names =~ /`(\w+)`/g;
+}
+
+is_deeply \%key, event_keys(), 'keys of events and their defaults';
+
+
+# ---- variables
+
+my @variables = $code =~ /\{ ngx_string\("(admission_\w+)"\), NULL,/g;
+my @listed = $doc{directives} =~ /^- `\$(admission_\w+)`/mg;
+
+cmp_ok scalar(@variables), '>', 3, 'variables are found in the code';
+is_deeply [ sort @listed ], [ sort @variables ], 'variables';
+
+
+# ---- codes of errors
+
+my %in_code = map { $_ => 1 }
+              map { /"([A-Z][A-Z0-9_]+)"/g }
+              $code =~ /respond_error\(([^;]*);/g;
+
+my ($errors) = $doc{api} =~ /^## Errors\n(.*?)^## /ms;
+my %in_doc = map { $_ => 1 } $errors =~ /`([A-Z][A-Z0-9_]+)`/g;
+
+cmp_ok scalar(keys %in_code), '>', 10, 'codes are found in the code';
+is_deeply [ sort keys %in_doc ], [ sort keys %in_code ], 'codes of errors';
+
+
+# ---- routes, headers, cookies
+
+for my $route ($code =~ /\{ "([\w\/]+)\/\*",\n/g) {
+    like $doc{api}, qr/\b\Q$route\E\/EVENT\b/, "the call $route";
+}
+
+for my $cookie ($code =~ /_cookie_default\("([\w-]+)"/g) {
+    like $doc{directives}, qr/`\Q$cookie\E`/, "the cookie $cookie";
+}
+
+
+# ---- Redis
+
+my ($names) = $code =~ /queue_names\[\] = \{(.*?)\};/s;
+my @keys = map { "{E}:$_" } $names =~ /ngx_string\("([\w-]+)"\)/g;
+my @rows = map { /`([^`]+)`/g } $doc{redis} =~ /^\|([^|]+)\| [A-Z]+ \|/mg;
+
+push @keys, $code =~ /ngx_string\("([\w-]+:[\w-]+)"\)/;
+
+is_deeply [ sort @rows ], [ sort @keys ], 'keys in Redis';
+
+my $lua = join '', map { read_file($_) } glob "$root/lua/*.lua";
+my %command = map { lc $_ => 1 } $lua =~ /\b(?:p?call)\('([A-Z]+)'/g;
+my ($acl) = $doc{redis} =~ /^( +user .*?)\n\n/ms;
+
+is_deeply [ grep { $acl !~ /\+$_\b/ } sort keys %command ], [],
+    'the ACL allows what scripts call';
+
+
+# ---- links
+
+for my $file ('README.md', map { "docs/$_.md" } sort keys %doc) {
+    my $text = read_file("$root/$file");
+
+    for my $link ($text =~ /\]\(([^)]+)\)/g) {
+        my ($path, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
+        my $target = $path eq '' ? $file
+                   : $file =~ m{^docs/} ? "docs/$path" : $path;
+
+        if (!-e "$root/$target") {
+            fail "$file: $link";
+            next;
+        }
+
+        next if $anchor eq '';
+
+        my %anchors = map { anchor($_) => 1 }
+                      read_file("$root/$target") =~ /^#+ (.*)$/mg;
+
+        ok $anchors{$anchor}, "$file: $link";
+    }
+}
+
+sub anchor ($heading) {
+    return lc($heading) =~ s/[^\w -]//gr =~ tr/ /-/r;
+}
+
+done_testing;
