@@ -2,31 +2,31 @@
 --
 -- An operator looks, clears, or sets the threshold.
 
-local what, value = ARGV[17], num(18)
+local what, value = ARGV[17], ARGV[18] + 0
 
-hear_host()
+q.hear_host()
 
 if what == 'clear' then
-  live()
+  q.live()
   -- the old line is kept for a day, not as a line, but so that nobody comes
   -- with a position that was another's
-  if call('EXISTS', QUEUE) == 1 then
-    call('RENAME', QUEUE, CLEARED)
-    call('EXPIRE', CLEARED, 86400)
+  if call('EXISTS', k.queue) == 1 then
+    call('RENAME', k.queue, k.cleared)
+    call('EXPIRE', k.cleared, 86400)
   end
-  call('UNLINK', ACTIVE, SEEN, ACTIVE_SEEN, ADMITTED, LEAVING)
-  clear = tick()
-  floor_until = 0
-  call('HSET', STATE, 'clear', int(clear), 'floor_until', '0')
-  touch(STATE)
+  call('UNLINK', k.active, k.seen, k.active_seen, k.admitted, k.leaving)
+  q.clear = q.tick()
+  q.floor_until = 0
+  call('HSET', k.state, 'clear', q.int(q.clear), 'floor_until', '0')
+  q.touch(k.state)
 
 elseif what == 'set' then
-  call('SET', THRESHOLD, int(value))
-  api_threshold = value
+  call('SET', k.threshold, q.int(value))
+  q.api_threshold = value
 
 elseif what == 'unset' then
-  call('DEL', THRESHOLD)
-  api_threshold = -1
+  call('DEL', k.threshold)
+  q.api_threshold = -1
 end
 
-return reply(NOT_IN)
+return q.reply(NOT_IN)

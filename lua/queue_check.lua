@@ -3,34 +3,34 @@
 -- A user joins, or asks how it stands: each call is a heartbeat, and one
 -- that shows a place that counts puts its holder back into the line.
 
-local user, mode = ARGV[17], ARGV[18]
+q.user = ARGV[17]
 
--- tier 1 token: time of the ticket, activation, until when it gives priority
-local t1_at, t1_act, t1_until = num(19), ARGV[20], num(21)
+-- tier 1 token: time of the ticket, and until when it gives priority
+q.at, q.at_until = ARGV[19] + 0, ARGV[21] + 0
 
 -- entry token: when let in (us), exp (s)
-local e_adm, e_exp = num(22), num(23)
+q.e_adm, q.e_exp = ARGV[22] + 0, ARGV[23] + 0
 
-local nplaces = num(24)
+q.nplaces = ARGV[24] + 0
 
 local CHECK, RESTORE = '0', '3'
 
 
 -- The lowest score of the places that count: issued since their holder was
 -- last let in or left, and since the queue was last cleared.
-local function best_place(done)
+function q.best_place(done)
   local best = 0
-  for i = 0, nplaces - 1 do
-    local score, at, life = num(25 + i * 3), num(26 + i * 3), num(27 + i * 3)
-    clock = math.max(clock, at)
-    if at > done and at > clear and at > e_adm then
+  for i = 25, 22 + q.nplaces * 3, 3 do
+    local score, at, life = ARGV[i] + 0, ARGV[i + 1] + 0, ARGV[i + 2] + 0
+    q.clock = math.max(q.clock, at)
+    if at > done and at > q.clear and at > q.e_adm then
       if best == 0 or score < best then
         best = score
       end
-      if life ~= epoch then
-        live()
-        if at < epoch and us - epoch < restore_wait * 1000 then
-          begin_restore()
+      if life ~= q.epoch then
+        q.live()
+        if at < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
+          q.begin_restore()
         end
       end
     end
@@ -39,11 +39,11 @@ local function best_place(done)
 end
 
 -- No two users share a score: a tie would leave the order to the alphabet.
-local function free_score(score)
+function q.free_score(score)
   for _ = 1, 16 do
-    local s = int(score)
-    local holder = call('ZRANGEBYSCORE', QUEUE, s, s, 'LIMIT', 0, 1)[1]
-    if not holder or holder == user then
+    local s = q.int(score)
+    local holder = call('ZRANGEBYSCORE', k.queue, s, s, 'LIMIT', 0, 1)[1]
+    if not holder or holder == q.user then
       break
     end
     score = score + 2
@@ -51,179 +51,177 @@ local function free_score(score)
   return score
 end
 
-local function wait_at(score)
-  note_busy()
-  call('ZADD', QUEUE, int(score), user)
-  call('ZADD', SEEN, int(ms), user)
-  touch(QUEUE, SEEN, EPOCH, STATE)
-  return reply(WAITING, call('ZRANK', QUEUE, user) + 1, score)
+function q.wait_at(score)
+  q.note_busy()
+  call('ZADD', k.queue, q.int(score), q.user)
+  call('ZADD', k.seen, q.int(q.ms), q.user)
+  q.touch(k.queue, k.seen, k.epoch, k.state)
+  return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
 -- In at once only if nobody waits; expired slots count until taken back, a
 -- few here, the others by the schedule.
-local function enter()
-  if restoring() or call('ZCARD', QUEUE) > 0 then
+function q.enter()
+  if q.restoring() or call('ZCARD', k.queue) > 0 then
     return nil
   end
-  if not paused then
-    for _, gone in ipairs(call('ZRANGEBYSCORE', ACTIVE, '-inf', int(ms),
+  if not q.paused then
+    for _, gone in ipairs(call('ZRANGEBYSCORE', k.active, '-inf', q.int(q.ms),
                                'LIMIT', 0, 16))
     do
-      expire_active(gone)
+      q.expire_active(gone)
     end
   end
-  if counted() >= threshold() then
+  if q.counted() >= q.threshold() then
     return nil
   end
-  note_busy()
-  local adm, expires = admit(user, true)
-  touch(ACTIVE, ACTIVE_SEEN, ADMITTED, DONE, STREAM, EPOCH, STATE)
-  return reply(ACTIVE_IN, 0, 0, adm, expires)
+  q.note_busy()
+  local adm, expires = q.admit(q.user, true)
+  q.touch(k.active, k.active_seen, k.admitted, k.done, k.stream, k.epoch,
+          k.state)
+  return q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
 -- The score of a tier 1 token; 0: it gives no priority; nil: another has it
-local function ticket_score(done)
-  if t1_at == 0 or t1_at <= done or t1_at > now_clock()
-     or now_clock() > t1_until or call('HGET', VWR, 'activation') ~= t1_act
+function q.ticket_score(done)
+  if q.at == 0 or q.at <= done or q.at > q.now() or q.now() > q.at_until
+     or call('HGET', k.vwr, 'activation') ~= ARGV[20]
   then
     return 0
   end
-  local at, score = int(t1_at), int(2 * t1_at)
-  local holder = call('HGET', USED, at)
-                 or call('ZRANGEBYSCORE', QUEUE, score, score)[1]
-                 or call('ZRANGEBYSCORE', CLEARED, score, score)[1]
-  if holder and holder ~= user then
+  local score = q.int(2 * q.at)
+  local holder = call('HGET', k.used, q.int(q.at))
+                 or call('ZRANGEBYSCORE', k.queue, score, score)[1]
+                 or call('ZRANGEBYSCORE', k.cleared, score, score)[1]
+  if holder and holder ~= q.user then
     return nil
   end
-  return 2 * t1_at
+  return 2 * q.at
 end
 
-local function stay_active(expires)
-  local adm = tonumber(call('ZSCORE', ADMITTED, user) or now_clock())
-  local cap = session_end(adm)
-  if paused then
-    cap = math.max(cap, ms + GAP_PAUSE)
+function q.stay_active()
+  local adm = (call('ZSCORE', k.admitted, q.user) or q.now()) + 0
+  local cap = q.session_end(adm)
+  if q.paused then
+    cap = math.max(cap, q.ms + 120000)
   end
-  if ms >= cap then
-    drop_active(user)
+  if q.ms >= cap then
+    q.drop_active(q.user)
     return nil
   end
-  expires = math.min(ms + active_ttl, cap)
-  call('ZADD', ACTIVE, int(expires), user)
-  call('ZADD', ACTIVE_SEEN, int(ms), user)
-  if tonumber(call('ZSCORE', DONE, user) or 0) < adm then
-    call('ZADD', DONE, int(tick()), user)
-    touch(ACTIVE_SEEN, DONE)
+  local expires = math.min(q.ms + q.active_ttl, cap)
+  call('ZADD', k.active, q.int(expires), q.user)
+  call('ZADD', k.active_seen, q.int(q.ms), q.user)
+  if q.done(q.user) < adm then
+    call('ZADD', k.done, q.int(q.tick()), q.user)
+    q.touch(k.active_seen, k.done)
   end
-  return reply(ACTIVE_IN, 0, 0, adm, expires)
+  return q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
-local function stay_waiting(score)
-  if nplaces > 0 then
-    local place = best_place(tonumber(call('ZSCORE', DONE, user) or 0))
+function q.stay_waiting(score)
+  if q.nplaces > 0 then
+    local place = q.best_place(q.done(q.user))
     if place > 0 and place < score then
-      remember_position(user, score)
-      score = free_score(place)
-      call('ZADD', QUEUE, int(score), user)
+      q.remember_position(q.user, score)
+      score = q.free_score(place)
+      call('ZADD', k.queue, q.int(score), q.user)
     end
   end
-  call('ZADD', SEEN, int(ms), user)
-  return reply(WAITING, call('ZRANK', QUEUE, user) + 1, score)
+  call('ZADD', k.seen, q.int(q.ms), q.user)
+  return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
 -- A token ends before its slot does, or is revoked: one that is neither, and
 -- has no slot, shows that data was lost, and is the slot.
-local function restore_slot()
-  if e_adm == 0 or e_adm <= clear or e_exp * 1000 <= ms
-     or tonumber(call('ZSCORE', REVOKED, user) or 0) >= e_adm
+function q.restore_slot()
+  if q.e_adm <= q.clear or q.e_exp * 1000 <= q.ms
+     or (call('ZSCORE', k.revoked, q.user) or 0) + 0 >= q.e_adm
   then
     return
   end
-  clock = math.max(clock, e_adm)
-  live()
-  if e_adm < epoch and us - epoch < restore_wait * 1000 then
-    begin_restore()
+  q.clock = math.max(q.clock, q.e_adm)
+  q.live()
+  if q.e_adm < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
+    q.begin_restore()
   end
-  call('ZREM', QUEUE, user)
-  call('ZREM', SEEN, user)
-  call('ZADD', ACTIVE, int(e_exp * 1000), user)
-  call('ZADD', ADMITTED, int(e_adm), user)
-  call('ZADD', ACTIVE_SEEN, int(ms), user)
-  if tonumber(call('ZSCORE', DONE, user) or 0) < e_adm then
-    call('ZADD', DONE, int(e_adm), user)
+  call('ZREM', k.queue, q.user)
+  call('ZREM', k.seen, q.user)
+  call('ZADD', k.active, q.int(q.e_exp * 1000), q.user)
+  call('ZADD', k.admitted, q.int(q.e_adm), q.user)
+  call('ZADD', k.active_seen, q.int(q.ms), q.user)
+  if q.done(q.user) < q.e_adm then
+    call('ZADD', k.done, q.int(q.e_adm), q.user)
   end
-  touch(ACTIVE, ADMITTED, ACTIVE_SEEN, DONE)
+  q.touch(k.active, k.admitted, k.active_seen, k.done)
 end
 
 
-hear_host()
-touch_all()
+q.hear_host()
+q.touch_all()
+call('ZREM', k.leaving, q.user)
 
-if call('ZCARD', LEAVING) > 0 then
-  call('ZREM', LEAVING, user)
+local active = call('ZSCORE', k.active, q.user)
+if not active and q.e_adm > 0 then
+  q.restore_slot()
+  active = call('ZSCORE', k.active, q.user)
 end
 
-local expires = call('ZSCORE', ACTIVE, user)
-if not expires then
-  restore_slot()
-  expires = call('ZSCORE', ACTIVE, user)
+if ARGV[18] == RESTORE then
+  return q.reply(active and ACTIVE or NOT_IN)
 end
 
-if mode == RESTORE then
-  return reply(expires and ACTIVE_IN or NOT_IN)
-end
-
-if expires then
-  local answer = stay_active(tonumber(expires))
+if active then
+  local answer = q.stay_active()
   if answer then
     return answer
   end
 end
 
-local score = tonumber(call('ZSCORE', QUEUE, user) or 0)
-if score > 0 then
-  return stay_waiting(score)
+local score = call('ZSCORE', k.queue, q.user)
+if score then
+  return q.stay_waiting(score + 0)
 end
 
 local done = 0
-if nplaces > 0 or t1_at > 0 then
-  done = tonumber(call('ZSCORE', DONE, user) or 0)
+if q.nplaces > 0 or q.at > 0 then
+  done = q.done(q.user)
 end
 
-local place = best_place(done)
+local place = q.best_place(done)
 
-if mode ~= CHECK then
+if ARGV[18] ~= CHECK then
   if place > 0 then
-    return wait_at(free_score(place))
+    return q.wait_at(q.free_score(place))
   end
-  return reply(NOT_IN)
+  return q.reply(NOT_IN)
 end
 
 if place == 0 then
-  score = ticket_score(done)
+  score = q.ticket_score(done)
   if not score then
-    return reply(POSITION_USED)
+    return q.reply(POSITION_USED)
   end
 end
 
-live()
+q.live()
 
-local answer = enter()
+local answer = q.enter()
 if answer then
-  if place == 0 and score > 0 then
-    remember_position(user, score)
-  elseif place > 0 then
-    remember_position(user, place)
+  if place > 0 then
+    q.remember_position(q.user, place)
+  elseif score > 0 then
+    q.remember_position(q.user, score)
   end
   return answer
 end
 
 if place > 0 then
-  return wait_at(free_score(place))
+  return q.wait_at(q.free_score(place))
 end
 
 if score > 0 then
-  return wait_at(score)
+  return q.wait_at(score)
 end
 
-return wait_at(2 * tick() + 1)
+return q.wait_at(2 * q.tick() + 1)

@@ -1,20 +1,20 @@
 -- @include queue_lib.lua
 --
 -- A user leaves, at once, or (a beacon of a page that unloads, which a
--- refresh sends too) once no heartbeat has come for a while.
+-- refresh sends too) once no heartbeat has come for 10 s.
 
 local user, beacon = ARGV[17], ARGV[18] == '1'
 
-hear_host()
-touch_all()
+q.hear_host()
+q.touch_all()
 
 if not beacon then
-  live()
-  depart(user)
+  q.live()
+  q.depart(user)
 
-elseif call('ZSCORE', QUEUE, user) or call('ZSCORE', ACTIVE, user) then
-  call('ZADD', LEAVING, int(ms + BEACON), user)
-  touch(LEAVING)
+elseif call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user) then
+  call('ZADD', k.leaving, q.int(q.ms + 10000), user)
+  q.touch(k.leaving)
 end
 
-return reply(NOT_IN)
+return q.reply(NOT_IN)

@@ -6,249 +6,266 @@
 -- Plain Redis time (us, ms) only measures what expires.
 --
 -- Numbers stay below 2^53, where Lua's are exact, and are printed in full.
+--
+-- All that functions share is in the two tables k (keys) and q (the rest, the
+-- functions too): Redis runs the whole text for each call, and what making a
+-- function costs then is the number of locals that it captures.
 
-local QUEUE, ACTIVE, SEEN, ACTIVE_SEEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local DONE, REVOKED, THRESHOLD, EPOCH = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local STATE, ADMITTED, USED, CLEARED = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local LEAVING, RATE, VWR, STREAM = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local k = {
+  queue = KEYS[1], active = KEYS[2], seen = KEYS[3], active_seen = KEYS[4],
+  done = KEYS[5], revoked = KEYS[6], threshold = KEYS[7], epoch = KEYS[8],
+  state = KEYS[9], admitted = KEYS[10], used = KEYS[11], cleared = KEYS[12],
+  leaving = KEYS[13], rate = KEYS[14], vwr = KEYS[15], stream = KEYS[16],
+}
 
 local WEEK = 604800
-local GAP, JUMP, GAP_PAUSE = 10000, 30000, 120000
-local BEACON = 10000
 
-local NOT_IN, WAITING, ACTIVE_IN, POSITION_USED = 0, 1, 2, 3
+local NOT_IN, WAITING, ACTIVE, POSITION_USED = 0, 1, 2, 3
 
 local call = redis.call
 
-local function num(n)
-  return tonumber(ARGV[n]) or 0
-end
+local time = call('TIME')
+local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
+                'floor', 'floor_until', 'left', 'touched', 'step', 'clean',
+                'busy', 'slack', 'slack_at')
 
-local function int(n)
+local q = {
+  event = ARGV[1],
+
+  -- of the configuration, ms
+  active_ttl = ARGV[3] + 0, session_max = ARGV[4] + 0,
+  claim_ttl = ARGV[5] + 0, seen_ttl = ARGV[6] + 0,
+  restore_wait = ARGV[7] + 0, admit_interval = ARGV[8] + 0,
+  admit_batch = ARGV[9] + 0, token_ttl = ARGV[10] + 0,
+  stream = ARGV[11] == '1',
+
+  -- what the host that calls knows of the event; 0 (threshold: -1): nothing
+  host_epoch = ARGV[12] + 0, host_active = ARGV[14] + 0,
+  host_clear = ARGV[15] + 0, host_threshold = ARGV[16] + 0,
+
+  us = time[1] * 1000000 + time[2],
+  ms = time[1] * 1000 + math.floor(time[2] / 1000),
+
+  epoch = (call('GET', k.epoch) or 0) + 0,
+
+  -- of the event; times of the clock in us, others in ms
+  clock = math.max((st[1] or 0) + 0, ARGV[13] + 0),
+  clear = math.max((st[2] or 0) + 0, ARGV[15] + 0),
+  restore = (st[3] or 0) + 0,       -- until then places are restored
+  gap = (st[4] or 0) + 0,           -- until then nothing ends
+  rate = (st[5] or 0) + 0,          -- admissions per 1000 s
+  floor = (st[6] or 0) + 0,         -- at least so many count as active
+  floor_until = (st[7] or 0) + 0,
+  left = (st[8] or 0) + 0,          -- less those
+  touched = (st[9] or 0) + 0,       -- when all keys last were
+  step = (st[10] or 0) + 0,         -- when the schedule last was here
+  clean = (st[11] or 0) + 0,        -- and cleaned up
+  busy = (st[12] or 0) + 0,         -- when users came to an empty event
+  slack = (st[13] or 0) + 0,        -- given to sessions of before a gap
+  slack_at = (st[14] or 0) + 0,
+}
+
+q.stored_clear = (st[2] or 0) + 0
+
+
+function q.int(n)
   return string.format('%.0f', n)
 end
 
-local event = ARGV[1]
-local active_ttl, session_max, claim_ttl = num(3), num(4), num(5)
-local seen_ttl, restore_wait = num(6), num(7)
-local admit_interval, admit_batch = num(8), num(9)
-local token_ttl, stream = num(10), ARGV[11] == '1'
-
--- what the host that calls knows of the event; 0 (threshold: -1) for nothing
-local host_epoch, host_clock, host_active = num(12), num(13), num(14)
-local host_clear, host_threshold = num(15), num(16)
-
-local time = call('TIME')
-local us = time[1] * 1000000 + time[2]
-local ms = math.floor(us / 1000)
-
-local st = call('HMGET', STATE, 'clock', 'clear', 'restore', 'gap', 'rate',
-                'floor', 'floor_until', 'left', 'touched', 'step', 'clean',
-                'busy', 'slack', 'slack_at')
-for i = 1, 14 do
-  st[i] = tonumber(st[i] or 0) or 0
-end
-
-local clock = math.max(st[1], host_clock)
-local clear = math.max(st[2], host_clear)
-local restore, gap, rate = st[3], st[4], st[5]
-local floor, floor_until, left = st[6], st[7], st[8]
-local touched, last_step, last_clean = st[9], st[10], st[11]
-local busy, slack, slack_at = st[12], st[13], st[14]
-
-local epoch = tonumber(call('GET', EPOCH) or 0)
-
 -- A time ahead, but not by more than it was ever set ahead: Redis's clock
 -- may have gone back since.
-local function ahead(till, by)
-  return ms < till and till - ms <= by
+function q.ahead(till, by)
+  return q.ms < till and till - q.ms <= by
 end
 
--- No step for a while with users there, or a clock that jumped: heartbeats
--- could not be recorded, so clean-up and the ends of slots pause.
-local behind = last_step ~= 0
-               and (ms - math.max(last_step, busy) > GAP
-                    or ms - last_step < -JUMP)
-local paused = behind or ahead(gap, GAP_PAUSE)
+-- No step for 10 s with users there, or a clock that jumped by 30 s:
+-- heartbeats could not be recorded, so clean-up and the ends of slots pause.
+q.behind = q.step ~= 0 and (q.ms - math.max(q.step, q.busy) > 10000
+                            or q.ms - q.step < -30000)
+q.paused = q.behind or q.ahead(q.gap, 120000)
 
-
-local function now_clock()
-  return math.max(us, clock)
+function q.now()
+  return math.max(q.us, q.clock)
 end
 
 -- a new time of the event's clock
-local function tick()
-  clock = math.max(us, clock + 1)
-  call('HSET', STATE, 'clock', int(clock))
-  return clock
+function q.tick()
+  q.clock = math.max(q.us, q.clock + 1)
+  call('HSET', k.state, 'clock', q.int(q.clock))
+  return q.clock
 end
 
-local function touch(...)
+function q.touch(...)
   for _, key in ipairs({...}) do
     call('EXPIRE', key, WEEK)
   end
 end
 
 -- polls alone keep an event's keys as well, at the cost of a call an hour
-local function touch_all()
-  if epoch ~= 0 and (ms - touched > 3600000 or ms < touched) then
-    call('HSET', STATE, 'touched', int(ms))
-    touch(QUEUE, ACTIVE, SEEN, ACTIVE_SEEN, DONE, REVOKED, EPOCH, STATE,
-          ADMITTED, USED, CLEARED, LEAVING, RATE, STREAM)
+function q.touch_all()
+  if q.epoch ~= 0 and (q.ms - q.touched > 3600000 or q.ms < q.touched) then
+    call('HSET', k.state, 'touched', q.int(q.ms))
+    q.touch(k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
+            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
+            k.rate, k.stream)
   end
 end
 
 -- The life of the data begins with the first that is written.
-local function live()
-  if epoch == 0 then
-    epoch = tick()
-    call('SET', EPOCH, int(epoch), 'EX', WEEK)
-    touch(STATE)
+function q.live()
+  if q.epoch == 0 then
+    q.epoch = q.tick()
+    call('SET', k.epoch, q.int(q.epoch), 'EX', WEEK)
+    q.touch(k.state)
   end
 end
 
 -- Somebody knows of an earlier life: the data was lost.  Once per epoch
 -- nobody is let in for a while, so that those who had places find them.
-local function begin_restore()
-  if restore == 0 then
-    restore = ms + restore_wait
-    call('HSET', STATE, 'restore', int(restore))
+function q.begin_restore()
+  if q.restore == 0 then
+    q.restore = q.ms + q.restore_wait
+    call('HSET', k.state, 'restore', q.int(q.restore))
   end
 end
 
-local function restoring()
-  return ahead(restore, restore_wait)
+function q.restoring()
+  return q.ahead(q.restore, q.restore_wait)
 end
 
 -- A host that knew an earlier life tells what it knew, once.
-local function hear_host()
-  if host_epoch == 0 or host_epoch == epoch then
+function q.hear_host()
+  if q.host_epoch == 0 or q.host_epoch == q.epoch then
     return
   end
-  live()
-  begin_restore()
-  if restoring() then
-    if host_active > floor then
-      floor = host_active
-      floor_until = ms + active_ttl
-      call('HSET', STATE, 'floor', int(floor), 'floor_until',
-           int(floor_until))
+  q.live()
+  q.begin_restore()
+  if q.restoring() then
+    if q.host_active > q.floor then
+      q.floor = q.host_active
+      q.floor_until = q.ms + q.active_ttl
+      call('HSET', k.state, 'floor', q.int(q.floor), 'floor_until',
+           q.int(q.floor_until))
     end
-    if host_threshold >= 0 then
-      call('SET', THRESHOLD, int(host_threshold), 'NX')
+    if q.host_threshold >= 0 then
+      call('SET', k.threshold, q.int(q.host_threshold), 'NX')
     end
   end
-  if host_clear > st[2] then
-    call('HSET', STATE, 'clear', int(host_clear))
+  if q.host_clear > q.stored_clear then
+    call('HSET', k.state, 'clear', q.int(q.host_clear))
   end
 end
 
 -- what the API set, -1: nothing; and what is in force
-local api_threshold
-
-local function threshold()
-  if not api_threshold then
-    api_threshold = tonumber(call('GET', THRESHOLD) or -1)
+function q.threshold()
+  if not q.api_threshold then
+    q.api_threshold = (call('GET', k.threshold) or -1) + 0
   end
-  return api_threshold >= 0 and api_threshold or num(2)
+  return q.api_threshold >= 0 and q.api_threshold or ARGV[2] + 0
 end
 
 -- An event without users is not stepped: that is no gap.
-local function note_busy()
-  if call('ZCARD', QUEUE) + call('ZCARD', ACTIVE) == 0 then
-    call('HSET', STATE, 'busy', int(ms))
+function q.note_busy()
+  if call('ZCARD', k.queue) == 0 and call('ZCARD', k.active) == 0 then
+    call('HSET', k.state, 'busy', q.int(q.ms))
   end
 end
 
 -- When a session ends, however often it is renewed.  The time of a gap is
 -- not charged to those who were in.
-local function session_end(adm)
-  return math.floor(adm / 1000) + session_max
-         + (adm <= slack_at and slack or 0)
+function q.session_end(adm)
+  return math.floor(adm / 1000) + q.session_max
+         + (adm <= q.slack_at and q.slack or 0)
 end
 
 -- Active users for the purpose of letting in: after a loss at least as many
 -- as hosts knew, less those who left, until their slots have run out.
-local function counted()
-  local n = call('ZCARD', ACTIVE)
-  if ahead(floor_until, active_ttl) then
-    n = math.max(n, floor - left)
+function q.counted()
+  local n = call('ZCARD', k.active)
+  if q.ahead(q.floor_until, q.active_ttl) then
+    n = math.max(n, q.floor - q.left)
   end
   return n
 end
 
 -- A position that leaves the queue stays its user's: nobody else may come
 -- with it.  Even scores are positions (2 * at).
-local function remember_position(user, score)
+function q.remember_position(user, score)
   if score % 2 == 0 then
-    call('HSET', USED, int(score / 2), user)
-    touch(USED)
+    call('HSET', k.used, q.int(score / 2), user)
+    q.touch(k.used)
   end
 end
 
-local function drop_waiting(user, score)
-  call('ZREM', QUEUE, user)
-  call('ZREM', SEEN, user)
-  remember_position(user, score)
+function q.drop_waiting(user, score)
+  call('ZREM', k.queue, user)
+  call('ZREM', k.seen, user)
+  q.remember_position(user, score)
 end
 
-local function drop_active(user)
-  call('ZREM', ACTIVE, user)
-  call('ZREM', ACTIVE_SEEN, user)
-  call('ZREM', ADMITTED, user)
+function q.drop_active(user)
+  call('ZREM', k.active, user)
+  call('ZREM', k.active_seen, user)
+  call('ZREM', k.admitted, user)
 end
 
 -- Lets a user in.  A user who is not here must claim the slot in time.
-local function admit(user, here)
-  local adm = tick()
-  local ttl = math.min(here and active_ttl or claim_ttl, session_max)
-  call('ZADD', ACTIVE, int(ms + ttl), user)
-  call('ZADD', ADMITTED, int(adm), user)
+function q.admit(user, here)
+  local adm = q.tick()
+  local ttl = math.min(here and q.active_ttl or q.claim_ttl, q.session_max)
+  call('ZADD', k.active, q.int(q.ms + ttl), user)
+  call('ZADD', k.admitted, q.int(adm), user)
   if here then
-    call('ZADD', ACTIVE_SEEN, int(ms), user)
-    call('ZADD', DONE, int(adm), user)
+    call('ZADD', k.active_seen, q.int(q.ms), user)
+    call('ZADD', k.done, q.int(adm), user)
   end
-  if stream then
+  if q.stream then
     -- a failure never blocks an admission
-    redis.pcall('XADD', STREAM, 'MAXLEN', '~', '10000', '*',
-                'action', 'admitted', 'eventId', event, 'userId', user,
-                'timestamp', int(ms))
+    redis.pcall('XADD', k.stream, 'MAXLEN', '~', '10000', '*',
+                'action', 'admitted', 'eventId', q.event, 'userId', user,
+                'timestamp', q.int(q.ms))
   end
-  return adm, ms + ttl
+  return adm, q.ms + ttl
+end
+
+function q.done(user)
+  return (call('ZSCORE', k.done, user) or 0) + 0
 end
 
 -- A slot ran out.  One that was never claimed was not used: its token, if
 -- there was one, ends with it, and the place of its user still counts.
-local function expire_active(user)
-  local adm = tonumber(call('ZSCORE', ADMITTED, user) or 0)
-  if tonumber(call('ZSCORE', DONE, user) or 0) < adm then
-    call('ZADD', REVOKED, int(tick()), user)
-    touch(REVOKED)
+function q.expire_active(user)
+  if q.done(user) < (call('ZSCORE', k.admitted, user) or 0) + 0 then
+    call('ZADD', k.revoked, q.int(q.tick()), user)
+    q.touch(k.revoked)
   end
-  drop_active(user)
+  q.drop_active(user)
 end
 
 -- A user goes, for good: neither place nor token counts any more.
-local function depart(user)
-  local t = tick()
-  local score = tonumber(call('ZSCORE', QUEUE, user) or 0)
-  if score ~= 0 then
-    drop_waiting(user, score)
+function q.depart(user)
+  local t = q.tick()
+  local score = call('ZSCORE', k.queue, user)
+  if score then
+    q.drop_waiting(user, score + 0)
   else
-    if ahead(floor_until, active_ttl) and call('ZSCORE', ACTIVE, user) then
-      call('HINCRBY', STATE, 'left', 1)
+    if q.ahead(q.floor_until, q.active_ttl)
+       and call('ZSCORE', k.active, user)
+    then
+      call('HINCRBY', k.state, 'left', 1)
     end
-    drop_active(user)
-    call('ZADD', REVOKED, int(t), user)
+    q.drop_active(user)
+    call('ZADD', k.revoked, q.int(t), user)
   end
-  call('ZREM', LEAVING, user)
-  call('ZADD', DONE, int(t), user)
-  touch(DONE, REVOKED, STATE)
+  call('ZREM', k.leaving, user)
+  call('ZADD', k.done, q.int(t), user)
+  q.touch(k.done, k.revoked, k.state)
 end
 
-local function reply(state, position, score, adm, expires)
-  return { state, position or 0, call('ZCARD', QUEUE), call('ZCARD', ACTIVE),
-           threshold(), us, now_clock(), epoch, score or 0, adm or 0,
-           expires or 0, rate > 0 and rate or -1, api_threshold, clear,
-           restoring() and restore - ms or 0 }
+function q.reply(state, position, score, adm, expires)
+  return { state, position or 0, call('ZCARD', k.queue),
+           call('ZCARD', k.active), q.threshold(), q.us, q.now(), q.epoch,
+           score or 0, adm or 0, expires or 0, q.rate > 0 and q.rate or -1,
+           q.api_threshold, q.clear,
+           q.restoring() and q.restore - q.ms or 0 }
 end

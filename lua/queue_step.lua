@@ -10,74 +10,74 @@ local CLEAN_INTERVAL = 30000
 local DAY = 86400000000
 
 -- the time of the latest revocation that the host knows
-local since = num(17)
+local since = ARGV[17]
 
-local more = 0
+q.more = 0
 
 
-local function drop_old(key, before)
-  local old = call('ZRANGEBYSCORE', key, '-inf', int(before), 'LIMIT', 0,
+function q.drop_old(key, before)
+  local old = call('ZRANGEBYSCORE', key, '-inf', q.int(before), 'LIMIT', 0,
                    STALE_MAX)
   if #old > 0 then
     call('ZREM', key, unpack(old))
   end
   if #old == STALE_MAX then
-    more = 1
+    q.more = 1
   end
 end
 
-local function take_back_expired()
-  local gone = call('ZRANGEBYSCORE', ACTIVE, '-inf', int(ms), 'LIMIT', 0,
-                    EXPIRED_MAX)
+function q.take_back_expired()
+  local gone = call('ZRANGEBYSCORE', k.active, '-inf', q.int(q.ms), 'LIMIT',
+                    0, EXPIRED_MAX)
   for _, user in ipairs(gone) do
-    expire_active(user)
+    q.expire_active(user)
   end
   if #gone == EXPIRED_MAX then
-    more = 1
+    q.more = 1
   end
 end
 
-local function let_go()
-  for _, user in ipairs(call('ZRANGEBYSCORE', LEAVING, '-inf', int(ms),
+function q.let_go()
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms),
                              'LIMIT', 0, 100))
   do
-    depart(user)
+    q.depart(user)
   end
 end
 
-local function clean_up()
-  local stale = call('ZRANGEBYSCORE', SEEN, '-inf', int(ms - seen_ttl),
+function q.clean_up()
+  local stale = call('ZRANGEBYSCORE', k.seen, '-inf', q.int(q.ms - q.seen_ttl),
                      'LIMIT', 0, STALE_MAX)
   for _, user in ipairs(stale) do
-    drop_waiting(user, tonumber(call('ZSCORE', QUEUE, user) or 1))
+    q.drop_waiting(user, (call('ZSCORE', k.queue, user) or 1) + 0)
   end
 
-  drop_old(DONE, now_clock() - DAY)
-  drop_old(REVOKED, now_clock() - (token_ttl + 60000) * 1000)
+  q.drop_old(k.done, q.now() - DAY)
+  q.drop_old(k.revoked, q.now() - (q.token_ttl + 60000) * 1000)
 
   if #stale == STALE_MAX then
-    more = 1
-  elseif more == 0 then
-    call('HSET', STATE, 'clean', int(ms))
+    q.more = 1
+  elseif q.more == 0 then
+    call('HSET', k.state, 'clean', q.int(q.ms))
   end
 end
 
 -- Lets in from the head of the line, those who are gone dropped first.
-local function let_in()
-  local want = math.min(admit_batch, threshold() - counted())
+function q.let_in()
+  local want = math.min(q.admit_batch, q.threshold() - q.counted())
   local admitted, looked = 0, 0
 
-  while admitted < want and looked < admit_batch + STALE_MAX do
-    local head = call('ZRANGE', QUEUE, 0, want - admitted - 1, 'WITHSCORES')
+  while admitted < want and looked < q.admit_batch + STALE_MAX do
+    local head = call('ZRANGE', k.queue, 0, want - admitted - 1, 'WITHSCORES')
     if #head == 0 then
       break
     end
     for i = 1, #head, 2 do
-      local user, score = head[i], tonumber(head[i + 1])
-      local seen = tonumber(call('ZSCORE', SEEN, user) or 0)
-      drop_waiting(user, score)
-      if paused or ms - seen <= seen_ttl then
-        admit(user, false)
+      local user, score = head[i], head[i + 1] + 0
+      local seen = (call('ZSCORE', k.seen, user) or 0) + 0
+      q.drop_waiting(user, score)
+      if q.paused or q.ms - seen <= q.seen_ttl then
+        q.admit(user, false)
         admitted = admitted + 1
       end
       looked = looked + 1
@@ -89,14 +89,14 @@ end
 
 -- Admissions per second, times 1000, over 1, 5 and 15 minutes, each window
 -- no longer than there has been anything to measure.
-local function measure(admitted)
-  local bucket = math.floor(ms / 10000)
+function q.measure(admitted)
+  local bucket = math.floor(q.ms / 10000)
   if admitted > 0 then
-    call('HINCRBY', RATE, int(bucket), admitted)
-    touch(RATE)
+    call('HINCRBY', k.rate, q.int(bucket), admitted)
+    q.touch(k.rate)
   end
 
-  local counts = call('HGETALL', RATE)
+  local counts = call('HGETALL', k.rate)
   if #counts == 0 then
     return
   end
@@ -104,9 +104,9 @@ local function measure(admitted)
   local windows = { { 6, 0.5, 0 }, { 30, 0.3, 0 }, { 90, 0.2, 0 } }
   local first = bucket
   for i = 1, #counts, 2 do
-    local at, n = tonumber(counts[i]), tonumber(counts[i + 1])
+    local at, n = counts[i] + 0, counts[i + 1] + 0
     if bucket - at >= 90 or at > bucket then
-      call('HDEL', RATE, counts[i])
+      call('HDEL', k.rate, counts[i])
     else
       first = math.min(first, at)
       for _, w in ipairs(windows) do
@@ -121,23 +121,22 @@ local function measure(admitted)
   for _, w in ipairs(windows) do
     if w[3] > 0 then
       local from = math.max(first, bucket - w[1] + 1) * 10000
-      sum = sum + w[2] * w[3] * 1000 / math.max((ms - from) / 1000, 1)
+      sum = sum + w[2] * w[3] * 1000 / math.max((q.ms - from) / 1000, 1)
       weights = weights + w[2]
     end
   end
 
-  rate = weights > 0 and math.max(1, math.floor(sum / weights + 0.5)) or 0
-  call('HSET', STATE, 'rate', int(rate))
+  q.rate = weights > 0 and math.max(1, math.floor(sum / weights + 0.5)) or 0
+  call('HSET', k.state, 'rate', q.int(q.rate))
 end
 
-
 -- The answer, with the revocations that are news to the host.
-local function told(...)
-  local answer = reply(...)
-  local news = call('ZRANGEBYSCORE', REVOKED, '(' .. int(since), '+inf',
+function q.told(...)
+  local answer = q.reply(...)
+  local news = call('ZRANGEBYSCORE', k.revoked, '(' .. since, '+inf',
                     'WITHSCORES', 'LIMIT', 0, REVOKED_MAX)
   for i = 2, #news, 2 do
-    news[i] = tonumber(news[i])
+    news[i] = news[i] + 0
   end
   answer[#answer + 1] = news
   if #news == 2 * REVOKED_MAX then
@@ -147,49 +146,49 @@ local function told(...)
 end
 
 
-hear_host()
-touch_all()
+q.hear_host()
+q.touch_all()
 
-local users = call('ZCARD', QUEUE) + call('ZCARD', ACTIVE)
+local users = call('ZCARD', k.queue) + call('ZCARD', k.active)
 
-if users == 0 and call('ZCARD', LEAVING) == 0 and not restoring() then
-  return told(NOT_IN)
+if users == 0 and call('ZCARD', k.leaving) == 0 and not q.restoring() then
+  return q.told(NOT_IN)
 end
 
-live()
+q.live()
 
 -- The first write: where writes are refused nothing is taken from anybody,
 -- and the time without a step shows afterwards.
-local due = last_step == 0
-            or math.floor(ms / admit_interval)
-               ~= math.floor(last_step / admit_interval)
-if due or ms - last_step >= 1000 then
-  call('HSET', STATE, 'step', int(ms))
+local due = q.step == 0
+            or math.floor(q.ms / q.admit_interval)
+               ~= math.floor(q.step / q.admit_interval)
+if due or q.ms - q.step >= 1000 then
+  call('HSET', k.state, 'step', q.int(q.ms))
 end
 
-if behind then
-  slack = slack + math.max(ms - last_step, 0)
-  call('HSET', STATE, 'gap', int(ms + GAP_PAUSE), 'slack', int(slack),
-       'slack_at', int(now_clock()))
+if q.behind then
+  q.slack = q.slack + math.max(q.ms - q.step, 0)
+  call('HSET', k.state, 'gap', q.int(q.ms + 120000), 'slack', q.int(q.slack),
+       'slack_at', q.int(q.now()))
 end
 
-if not paused then
-  take_back_expired()
-  let_go()
-  if ms - last_clean >= CLEAN_INTERVAL or ms < last_clean then
-    clean_up()
+if not q.paused then
+  q.take_back_expired()
+  q.let_go()
+  if q.ms - q.clean >= CLEAN_INTERVAL or q.ms < q.clean then
+    q.clean_up()
   end
 end
 
 local admitted = 0
-if due and not restoring() then
-  admitted = let_in()
+if due and not q.restoring() then
+  admitted = q.let_in()
   if admitted > 0 then
-    touch(ACTIVE, ADMITTED, STREAM, STATE)
+    q.touch(k.active, k.admitted, k.stream, k.state)
   end
 end
 if due then
-  measure(admitted)
+  q.measure(admitted)
 end
 
-return told(WAITING, admitted, more)
+return q.told(WAITING, admitted, q.more)
