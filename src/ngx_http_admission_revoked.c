@@ -135,7 +135,10 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm)
     ngx_shmtx_lock(&zone->shpool->mutex);
 
     en = ngx_http_admission_event_lookup_locked(zone, event, crc);
-    revoked = (en && adm <= en->state.clear);
+
+    /* never cleared is 0, as is the time of a token that has none */
+
+    revoked = (en && en->state.clear && adm <= en->state.clear);
 
     if (any && !revoked) {
         rn = ngx_http_admission_revoked_lookup_locked(zone, &hash);
