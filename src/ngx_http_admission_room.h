@@ -1,0 +1,78 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Tier 1: what a host knows of the waiting room of an event, in shared
+ * memory.  Polls are answered from here; the schedule and every answer of
+ * Redis bring it up to date.
+ *
+ * Every function takes and releases the zone's lock itself, briefly.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_ROOM_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_ROOM_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+typedef struct {
+    unsigned                    active:1;
+    unsigned                    by_config:1;    /* vwr=on of some host's
+                                                   configuration activated it,
+                                                   not the API */
+    int64_t                     activation;     /* us, the event's clock; 0:
+                                                   never activated */
+    int64_t                     next;           /* the last position issued */
+    int64_t                     serving;        /* the serving counter */
+    int64_t                     rate;           /* in force, in 1/1000 a
+                                                   second; 0: paused */
+    int64_t                     api_rate;       /* set by the API, a second;
+                                                   -1: not */
+    int64_t                     measured;       /* passed a second lately, in
+                                                   1/1000; -1: not measured */
+    int64_t                     updated;        /* us, Redis's time of it */
+} ngx_http_admission_room_t;
+
+
+/*
+ * What the host knows.  NGX_OK: known, from Redis, at some time (an event
+ * that is in no list of active ones is known to be inactive as soon as the
+ * list has been read once).  NGX_DECLINED: nothing is known yet, *room is
+ * all 0.
+ */
+ngx_int_t ngx_http_admission_room_get(ngx_str_t *event,
+    ngx_http_admission_room_t *room);
+
+/*
+ * Takes what an answer said: within an activation no counter goes back, and
+ * an older activation changes nothing.  session_max (ms) is how long the
+ * counter's trail is kept.
+ */
+void ngx_http_admission_room_note(ngx_str_t *event,
+    ngx_http_admission_room_t *room, ngx_msec_t session_max);
+
+/* the list of active events has been read from Redis */
+void ngx_http_admission_rooms_listed(void);
+
+/*
+ * When the counter passed a position, us on the event's clock, by its trail
+ * (a point every 10 s, between them in proportion); the latest time known
+ * if the trail does not go back so far; 0: it has not passed it.
+ */
+int64_t ngx_http_admission_room_turn(ngx_str_t *event, int64_t position);
+
+
+/* s that one with so many ahead waits */
+int64_t ngx_http_admission_room_estimate(ngx_http_admission_room_t *room,
+    ngx_http_admission_event_conf_t *conf, int64_t ahead);
+
+/* s until the next poll of one with so many ahead */
+ngx_uint_t ngx_http_admission_room_next_poll(int64_t ahead);
+
+
+#endif /* _NGX_HTTP_ADMISSION_ROOM_H_INCLUDED_ */

@@ -1,0 +1,84 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Tier 1: the calls of the waiting room's scripts.  The only file that knows
+ * their Redis keys; it knows no request.  Calls return, complete and cancel
+ * as those of ngx_http_admission_queue.h do.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_VWR_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_VWR_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_room.h"
+
+
+/*
+ * rc NGX_OK: room is the state after it, which the host's memory has as
+ * well.  NGX_ERROR: no answer; room is NULL.
+ */
+typedef void (*ngx_http_admission_vwr_done_pt)(void *data, ngx_int_t rc,
+    ngx_http_admission_room_t *room);
+
+
+/*
+ * Positions.  Those asked for by one worker in one turn of the event loop
+ * (or while the call before is out) share one script call, in their order.
+ */
+typedef struct ngx_http_admission_assign_s  ngx_http_admission_assign_t;
+
+/* position 0: the waiting room is inactive; at: us, the ticket's time */
+typedef void (*ngx_http_admission_assign_done_pt)(void *data, ngx_int_t rc,
+    int64_t position, int64_t at, ngx_http_admission_room_t *room);
+
+/*
+ * NULL: it could not be asked for, no completion follows.  The request goes
+ * away: _cancel(); not after the completion.
+ */
+ngx_http_admission_assign_t *ngx_http_admission_vwr_assign(ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_assign_done_pt done, void *data);
+void ngx_http_admission_vwr_assign_cancel(ngx_http_admission_assign_t *as);
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_VWR_LOOK = 0,
+    NGX_HTTP_ADMISSION_VWR_ACTIVATE,        /* a new activation at 0, unless
+                                               active */
+    NGX_HTTP_ADMISSION_VWR_RESTART,         /* the same, though active */
+    NGX_HTTP_ADMISSION_VWR_RESUME,          /* the last activation goes on;
+                                               a new one if there was none */
+    NGX_HTTP_ADMISSION_VWR_DEACTIVATE,
+    NGX_HTTP_ADMISSION_VWR_ADVANCE,         /* by value, up to the last
+                                               position issued */
+    NGX_HTTP_ADMISSION_VWR_SET_RATE,        /* to value a second */
+    NGX_HTTP_ADMISSION_VWR_UNSET_RATE,
+    NGX_HTTP_ADMISSION_VWR_CONFIG_ON        /* resumes if inactive; never
+                                               touches an active event */
+} ngx_http_admission_vwr_what_e;
+
+/*
+ * changed: what it was about happened (0: was active already, caught up);
+ * for _ADVANCE by how many.
+ */
+typedef void (*ngx_http_admission_vwr_admin_pt)(void *data, ngx_int_t rc,
+    int64_t changed, ngx_http_admission_room_t *room);
+
+ngx_http_admission_redis_call_t *ngx_http_admission_vwr_admin(
+    ngx_http_admission_vwr_what_e what, int64_t value, ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_vwr_admin_pt done, void *data);
+
+/* moves the serving counter on, by the time passed, if it is due */
+ngx_http_admission_redis_call_t *ngx_http_admission_vwr_step(
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_vwr_done_pt done, void *data);
+
+
+#endif /* _NGX_HTTP_ADMISSION_VWR_H_INCLUDED_ */
