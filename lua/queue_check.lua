@@ -15,6 +15,9 @@ q.nplaces = ARGV[24] + 0
 
 local CHECK, RESTORE = '0', '3'
 
+-- s that a token ends before its slot, and passes after its end
+local LEEWAY = 5
+
 
 -- The lowest score of the places that count: issued since their holder was
 -- last let in or left, and since the queue was last cleared.
@@ -135,7 +138,8 @@ end
 -- A token ends before its slot does, or is revoked: one that is neither, and
 -- has no slot, shows that data was lost, and is the slot.
 function q.restore_slot()
-  if q.e_adm <= q.clear or q.e_exp * 1000 <= q.ms
+  local expires = (q.e_exp + LEEWAY) * 1000
+  if q.e_adm <= q.clear or expires <= q.ms
      or (call('ZSCORE', k.revoked, q.user) or 0) + 0 >= q.e_adm
   then
     return
@@ -147,7 +151,7 @@ function q.restore_slot()
   end
   call('ZREM', k.queue, q.user)
   call('ZREM', k.seen, q.user)
-  call('ZADD', k.active, q.int(q.e_exp * 1000), q.user)
+  call('ZADD', k.active, q.int(expires), q.user)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
   if q.done(q.user) < q.e_adm then

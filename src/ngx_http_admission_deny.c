@@ -26,7 +26,6 @@ static ngx_int_t ngx_http_admission_deny_target(ngx_http_request_t *r,
     ngx_str_t *target);
 static ngx_int_t ngx_http_admission_deny_uri(ngx_http_request_t *r,
     ngx_http_complex_value_t *value, ngx_str_t *uri);
-static ngx_int_t ngx_http_admission_deny_challenge(ngx_http_request_t *r);
 
 
 ngx_int_t
@@ -55,15 +54,14 @@ ngx_http_admission_deny(ngx_http_request_t *r,
         }
     }
 
-    if (verdict == NGX_HTTP_ADMISSION_VERDICT_USER
-        && ngx_http_admission_deny_challenge(r) != NGX_OK)
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
     if (lcf->deny == NGX_HTTP_ADMISSION_DENY_STATUS) {
-        return verdict == NGX_HTTP_ADMISSION_VERDICT_USER
-               ? NGX_HTTP_UNAUTHORIZED : NGX_HTTP_FORBIDDEN;
+
+        if (verdict != NGX_HTTP_ADMISSION_VERDICT_USER) {
+            return NGX_HTTP_FORBIDDEN;
+        }
+
+        return ngx_http_admission_challenge(r) == NGX_OK
+               ? NGX_HTTP_UNAUTHORIZED : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     return ngx_http_admission_deny_json(r, verdict, &target);
@@ -273,19 +271,6 @@ ngx_http_admission_deny_uri(ngx_http_request_t *r,
     }
 
     return NGX_OK;
-}
-
-
-/* RFC 9110 wants one with every 401; browsers ask nobody for a Bearer */
-
-static ngx_int_t
-ngx_http_admission_deny_challenge(ngx_http_request_t *r)
-{
-    ngx_str_t  value;
-
-    ngx_str_set(&value, "Bearer");
-
-    return ngx_http_admission_add_header(r, "WWW-Authenticate", &value);
 }
 
 

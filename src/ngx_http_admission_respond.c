@@ -57,6 +57,12 @@ ngx_http_admission_respond_error(ngx_http_request_t *r, ngx_uint_t status,
     u_char    *p;
     ngx_str_t  body;
 
+    if (status == NGX_HTTP_UNAUTHORIZED
+        && ngx_http_admission_challenge(r) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     len = sizeof("{\"error\":\"\",\"code\":\"\",}") - 1
           + ngx_strlen(text) + ngx_strlen(code) + (more ? more->len : 0);
 
@@ -279,6 +285,17 @@ ngx_http_admission_respond_send(ngx_http_request_t *r, ngx_str_t *body)
     out.next = NULL;
 
     return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_int_t
+ngx_http_admission_challenge(ngx_http_request_t *r)
+{
+    ngx_str_t  value;
+
+    ngx_str_set(&value, "Bearer");
+
+    return ngx_http_admission_add_header(r, "WWW-Authenticate", &value);
 }
 
 

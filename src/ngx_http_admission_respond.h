@@ -48,6 +48,12 @@ ngx_int_t ngx_http_admission_respond_redirect(ngx_http_request_t *r,
     ngx_uint_t status, ngx_str_t *location);
 
 
+/*
+ * WWW-Authenticate, which RFC 9110 wants with every 401; browsers ask nobody
+ * for a Bearer.  Errors of status 401 have it already.
+ */
+ngx_int_t ngx_http_admission_challenge(ngx_http_request_t *r);
+
 /* a header of the answer; name is constant.  NGX_ERROR: no memory */
 ngx_int_t ngx_http_admission_add_header(ngx_http_request_t *r,
     const char *name, ngx_str_t *value);
