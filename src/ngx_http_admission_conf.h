@@ -31,10 +31,11 @@
 #define NGX_HTTP_ADMISSION_USER_VISITOR   2
 #define NGX_HTTP_ADMISSION_USER_VARIABLE  3
 
-/* admission_tier2 */
+/* admission_tier1, admission_tier2 */
 #define NGX_HTTP_ADMISSION_OFF            0
 #define NGX_HTTP_ADMISSION_ON             1
 #define NGX_HTTP_ADMISSION_VARIABLE       2
+#define NGX_HTTP_ADMISSION_AUTO           3         /* tier 1 alone */
 
 /* admission_deny */
 #define NGX_HTTP_ADMISSION_DENY_AUTO      0
@@ -45,11 +46,21 @@
 /* content handlers */
 #define NGX_HTTP_ADMISSION_CONTENT_NONE   0
 #define NGX_HTTP_ADMISSION_CONTENT_QUEUE  1
+#define NGX_HTTP_ADMISSION_CONTENT_VWR    2
+#define NGX_HTTP_ADMISSION_CONTENT_ADMIN  3
 
 /* secure= of admission_cookie */
 #define NGX_HTTP_ADMISSION_SECURE_OFF     0
 #define NGX_HTTP_ADMISSION_SECURE_ON      1
 #define NGX_HTTP_ADMISSION_SECURE_AUTO    2
+
+/* vwr= of an event */
+#define NGX_HTTP_ADMISSION_VWR_AUTO       0
+#define NGX_HTTP_ADMISSION_VWR_ON         1
+#define NGX_HTTP_ADMISSION_VWR_OFF        2
+
+#define NGX_HTTP_ADMISSION_VWR_RATE_MAX   1000000
+#define NGX_HTTP_ADMISSION_VWR_BURST_MAX  10000000
 
 
 /* one line of admission_events; times in ms */
@@ -66,6 +77,11 @@ typedef struct {
     int64_t                     admit_batch;
     ngx_msec_t                  token_ttl;
     ngx_flag_t                  admissions_stream;
+
+    ngx_uint_t                  vwr;            /* NGX_HTTP_..._VWR_* */
+    int64_t                     vwr_rate;       /* a second; 0: paused */
+    int64_t                     vwr_burst;      /* -1: a second's worth */
+    ngx_msec_t                  ticket_ttl;
 
     ngx_str_t                   title;
     ngx_str_t                   artist;
@@ -106,6 +122,14 @@ typedef struct {
 
 
 typedef struct {
+    ngx_uint_t                      mode;       /* _OFF, _ON, _AUTO,
+                                                   _VARIABLE */
+    ngx_http_complex_value_t        value;      /* of _VARIABLE */
+    unsigned                        bind:1;
+} ngx_http_admission_tier1_conf_t;
+
+
+typedef struct {
     ngx_uint_t                      mode;       /* _OFF, _ON, _VARIABLE */
     ngx_http_complex_value_t        value;      /* of _VARIABLE */
     ngx_uint_t                      methods;    /* mask of NGX_HTTP_*;
@@ -132,8 +156,10 @@ typedef struct {
     ngx_http_complex_value_t          *event;         /* NULL: none */
     ngx_http_admission_user_conf_t    *user;          /* never NULL after
                                                          the merge */
+    ngx_http_admission_tier1_conf_t   *tier1;         /* likewise */
     ngx_http_admission_tier2_conf_t   *tier2;         /* likewise */
     ngx_uint_t                         deny;
+    ngx_http_complex_value_t          *waiting_uri;   /* NULL: the default */
     ngx_http_complex_value_t          *queue_uri;     /* NULL: the default */
     ngx_http_complex_value_t          *login_uri;     /* NULL: none */
     ngx_http_complex_value_t          *bypass;        /* NULL: none */

@@ -19,6 +19,7 @@ typedef enum {
     NGX_HTTP_ADMISSION_KEY_TIME,
     NGX_HTTP_ADMISSION_KEY_NUMBER,
     NGX_HTTP_ADMISSION_KEY_FLAG,
+    NGX_HTTP_ADMISSION_KEY_VWR,
     NGX_HTTP_ADMISSION_KEY_TEXT
 } ngx_http_admission_key_type_e;
 
@@ -45,6 +46,8 @@ static char *ngx_http_admission_event_key(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf, ngx_str_t *arg);
 static ngx_int_t ngx_http_admission_event_key_parse(
     ngx_http_admission_event_key_t *key, ngx_str_t *value, void *field);
+static ngx_int_t ngx_http_admission_event_vwr(ngx_str_t *value,
+    ngx_uint_t *vwr);
 static ngx_uint_t ngx_http_admission_event_key_unset(
     ngx_http_admission_event_key_t *key, void *field);
 static void ngx_http_admission_event_key_copy(
@@ -111,6 +114,26 @@ static ngx_http_admission_event_key_t  ngx_http_admission_event_keys[] = {
       1, 0, 1,
       "\"on\" or \"off\"" },
 
+    { "vwr", NGX_HTTP_ADMISSION_KEY_VWR,
+      ngx_http_admission_field(vwr),
+      NGX_HTTP_ADMISSION_VWR_AUTO, 0, 0,
+      "\"auto\", \"on\" or \"off\"" },
+
+    { "vwr_rate", NGX_HTTP_ADMISSION_KEY_NUMBER,
+      ngx_http_admission_field(vwr_rate),
+      50, 0, NGX_HTTP_ADMISSION_VWR_RATE_MAX,
+      "a number from 0 to 1000000" },
+
+    { "vwr_burst", NGX_HTTP_ADMISSION_KEY_NUMBER,
+      ngx_http_admission_field(vwr_burst),
+      NGX_CONF_UNSET, 0, NGX_HTTP_ADMISSION_VWR_BURST_MAX,
+      "a number from 0 to 10000000" },
+
+    { "ticket_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+      ngx_http_admission_field(ticket_ttl),
+      86400000, 1000, 7 * NGX_HTTP_ADMISSION_DAY,
+      "a time from 1s to 7d" },
+
     { "title", NGX_HTTP_ADMISSION_KEY_TEXT,
       ngx_http_admission_field(title), 0, 0, 0,
       "a text in UTF-8" },
@@ -166,6 +189,10 @@ ngx_http_admission_event_init(ngx_http_admission_event_conf_t *ecf)
             *(ngx_flag_t *) (p + key->offset) = NGX_CONF_UNSET;
             break;
 
+        case NGX_HTTP_ADMISSION_KEY_VWR:
+            *(ngx_uint_t *) (p + key->offset) = NGX_CONF_UNSET_UINT;
+            break;
+
         case NGX_HTTP_ADMISSION_KEY_TEXT:
             ngx_str_null((ngx_str_t *) (p + key->offset));
             break;
@@ -208,6 +235,10 @@ ngx_http_admission_event_finish(ngx_conf_t *cf,
 
         case NGX_HTTP_ADMISSION_KEY_FLAG:
             *(ngx_flag_t *) dst = (ngx_flag_t) key->value;
+            break;
+
+        case NGX_HTTP_ADMISSION_KEY_VWR:
+            *(ngx_uint_t *) dst = (ngx_uint_t) key->value;
             break;
 
         case NGX_HTTP_ADMISSION_KEY_TEXT:
@@ -440,6 +471,9 @@ ngx_http_admission_event_key_parse(ngx_http_admission_event_key_t *key,
         *(ngx_flag_t *) field = flag;
         return NGX_OK;
 
+    case NGX_HTTP_ADMISSION_KEY_VWR:
+        return ngx_http_admission_event_vwr(value, field);
+
     default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
         if (ngx_utf8_length(value->data, value->len) > value->len) {
             return NGX_DECLINED;
@@ -448,6 +482,26 @@ ngx_http_admission_event_key_parse(ngx_http_admission_event_key_t *key,
         *(ngx_str_t *) field = *value;
         return NGX_OK;
     }
+}
+
+
+static ngx_int_t
+ngx_http_admission_event_vwr(ngx_str_t *value, ngx_uint_t *vwr)
+{
+    ngx_uint_t  flag;
+
+    if (value->len == 4 && ngx_strncmp(value->data, "auto", 4) == 0) {
+        *vwr = NGX_HTTP_ADMISSION_VWR_AUTO;
+        return NGX_OK;
+    }
+
+    if (ngx_http_admission_conf_flag(value, &flag) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    *vwr = flag ? NGX_HTTP_ADMISSION_VWR_ON : NGX_HTTP_ADMISSION_VWR_OFF;
+
+    return NGX_OK;
 }
 
 
@@ -465,6 +519,9 @@ ngx_http_admission_event_key_unset(ngx_http_admission_event_key_t *key,
 
     case NGX_HTTP_ADMISSION_KEY_FLAG:
         return *(ngx_flag_t *) field == NGX_CONF_UNSET;
+
+    case NGX_HTTP_ADMISSION_KEY_VWR:
+        return *(ngx_uint_t *) field == NGX_CONF_UNSET_UINT;
 
     default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
         return ((ngx_str_t *) field)->data == NULL;
@@ -488,6 +545,10 @@ ngx_http_admission_event_key_copy(ngx_http_admission_event_key_t *key,
 
     case NGX_HTTP_ADMISSION_KEY_FLAG:
         *(ngx_flag_t *) dst = *(ngx_flag_t *) src;
+        break;
+
+    case NGX_HTTP_ADMISSION_KEY_VWR:
+        *(ngx_uint_t *) dst = *(ngx_uint_t *) src;
         break;
 
     case NGX_HTTP_ADMISSION_KEY_TEXT:
