@@ -75,7 +75,6 @@ static ngx_int_t ngx_http_admission_claims_accept(
     ngx_http_admission_claims_t **accepted, const char **why);
 static u_char *ngx_http_admission_claim_encode(u_char *p,
     ngx_http_admission_claim_t *claim, ngx_http_admission_claims_t *claims);
-static ngx_uint_t ngx_http_admission_is_text(ngx_str_t *s);
 
 
 #define CLAIM(name, type, kinds, required)                                    \
@@ -569,9 +568,7 @@ ngx_http_admission_claim_encode(u_char *p, ngx_http_admission_claim_t *claim,
 }
 
 
-/* UTF-8 without control characters: C0, DEL and C1 */
-
-static ngx_uint_t
+ngx_uint_t
 ngx_http_admission_is_text(ngx_str_t *s)
 {
     u_char      *p, *last;

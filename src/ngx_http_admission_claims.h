@@ -107,6 +107,9 @@ ngx_int_t ngx_http_admission_event_id(ngx_str_t *id, u_char *dst);
 /* whether an id is a user's: 1 to 256 bytes, no control characters, UTF-8 */
 ngx_uint_t ngx_http_admission_is_user_id(ngx_str_t *id);
 
+/* UTF-8 without control characters: C0, DEL and C1 */
+ngx_uint_t ngx_http_admission_is_text(ngx_str_t *s);
+
 
 /* the worker's memory of verified tokens; NGX_ERROR: no memory */
 ngx_int_t ngx_http_admission_verified_init(ngx_cycle_t *cycle);

@@ -136,11 +136,11 @@ static ngx_http_admission_event_key_t  ngx_http_admission_event_keys[] = {
 
     { "title", NGX_HTTP_ADMISSION_KEY_TEXT,
       ngx_http_admission_field(title), 0, 0, 0,
-      "a text in UTF-8" },
+      "a text in UTF-8 without control characters" },
 
     { "artist", NGX_HTTP_ADMISSION_KEY_TEXT,
       ngx_http_admission_field(artist), 0, 0, 0,
-      "a text in UTF-8" },
+      "a text in UTF-8 without control characters" },
 
     { NULL, NGX_HTTP_ADMISSION_KEY_TEXT, 0, 0, 0, 0, NULL }
 };
@@ -475,7 +475,7 @@ ngx_http_admission_event_key_parse(ngx_http_admission_event_key_t *key,
         return ngx_http_admission_event_vwr(value, field);
 
     default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
-        if (ngx_utf8_length(value->data, value->len) > value->len) {
+        if (!ngx_http_admission_is_text(value)) {
             return NGX_DECLINED;
         }
 

@@ -671,17 +671,43 @@ ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 static ngx_int_t
 ngx_http_admission_origin(ngx_str_t *origin)
 {
-    u_char  *p, *last;
+    u_char     *p, *host, *port, *last;
+    ngx_int_t   n;
 
     last = origin->data + origin->len;
     p = ngx_strnstr(origin->data, "://", origin->len);
 
-    if (p == NULL || p == origin->data || p + 3 == last) {
+    if (p == NULL || p == origin->data) {
         return NGX_DECLINED;
     }
 
-    for (p += 3; p < last; p++) {
+    host = p + 3;
+    port = NULL;
+
+    for (p = host; p < last; p++) {
+
         if (*p <= 0x20 || *p >= 0x7f || ngx_strchr("/*,;?#@", *p) != NULL) {
+            return NGX_DECLINED;
+        }
+
+        /* those of an address in brackets are none before a port */
+
+        if (*p == ':') {
+            port = p;
+
+        } else if (*p == ']') {
+            port = NULL;
+        }
+    }
+
+    if (host == (port ? port : last)) {
+        return NGX_DECLINED;
+    }
+
+    if (port) {
+        n = ngx_atoi(port + 1, last - port - 1);
+
+        if (n < 1 || n > 65535) {
             return NGX_DECLINED;
         }
     }

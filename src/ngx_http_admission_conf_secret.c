@@ -16,6 +16,8 @@
 #define NGX_HTTP_ADMISSION_SECRET_FILE_MAX  65536
 
 
+static char *ngx_http_admission_secret_invalid(ngx_conf_t *cf,
+    ngx_command_t *cmd, ngx_str_t *value, const char *allowed);
 static ngx_int_t ngx_http_admission_secret_read(ngx_conf_t *cf,
     ngx_str_t *name, ngx_str_t *secret);
 static ngx_int_t ngx_http_admission_secret_decode(ngx_conf_t *cf,
@@ -55,9 +57,9 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     if (kind == NGX_HTTP_ADMISSION_SECRETS) {
-        return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
-                                               "\"tier1\", \"tier2\", "
-                                               "\"user\" or \"admin\"");
+        return ngx_http_admission_secret_invalid(cf, cmd, &value[1],
+                                                 "\"tier1\", \"tier2\", "
+                                                 "\"user\" or \"admin\"");
     }
 
     if (ngx_http_admission_conf_param(&value[2], "file", &file) == NGX_OK) {
@@ -76,9 +78,9 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         && ngx_http_admission_conf_param(&value[3], "format", &format)
            != NGX_OK)
     {
-        return ngx_http_admission_conf_invalid(cf, cmd, &value[3],
-                                               "\"format=raw|base64|hex\" "
-                                               "after the secret");
+        return ngx_http_admission_secret_invalid(cf, cmd, &value[3],
+                                                 "\"format=raw|base64|hex\" "
+                                                 "after the secret");
     }
 
     rc = ngx_http_admission_secret_decode(cf, &format, &secret);
@@ -88,9 +90,9 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     if (rc == NGX_ABORT) {
-        return ngx_http_admission_conf_invalid(cf, cmd, &format,
-                                               "the formats \"raw\", "
-                                               "\"base64\" and \"hex\"");
+        return ngx_http_admission_secret_invalid(cf, cmd, &format,
+                                                 "the formats \"raw\", "
+                                                 "\"base64\" and \"hex\"");
     }
 
     if (rc == NGX_DECLINED) {
@@ -147,6 +149,24 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+/* what is as long as a secret may be one, at the wrong place */
+
+static char *
+ngx_http_admission_secret_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_str_t *value, const char *allowed)
+{
+    ngx_str_t  shown;
+
+    shown = *value;
+
+    if (shown.len >= NGX_HTTP_ADMISSION_SECRET_MIN) {
+        ngx_str_set(&shown, "...");
+    }
+
+    return ngx_http_admission_conf_invalid(cf, cmd, &shown, allowed);
+}
+
+
 static ngx_int_t
 ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *secret)
@@ -172,6 +192,7 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
     if (fd == NGX_INVALID_FILE) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           "\"file=\" of \"admission_secret\": "
                            ngx_open_file_n " \"%V\" failed", &path);
         return NGX_ERROR;
     }
@@ -185,6 +206,7 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
         if (n == -1) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                               "\"file=\" of \"admission_secret\": "
                                ngx_read_fd_n " \"%V\" failed", &path);
         }
     }
@@ -200,8 +222,8 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
     if (n == NGX_HTTP_ADMISSION_SECRET_FILE_MAX) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "the secret in \"%V\" is too long, less than %d "
-                           "bytes are allowed", &path,
+                           "the secret in \"%V\" of \"admission_secret\" is "
+                           "too long, less than %d bytes are allowed", &path,
                            NGX_HTTP_ADMISSION_SECRET_FILE_MAX);
         return NGX_ERROR;
     }

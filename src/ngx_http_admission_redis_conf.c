@@ -543,17 +543,18 @@ static char *
 ngx_http_admission_redis_set_param(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *arg)
 {
-    u_char                            *equals;
+    u_char                            *p, *last, *equals;
     ngx_str_t                          name, value;
     ngx_http_admission_redis_param_t  *param;
 
     name = *arg;
-    equals = ngx_strlchr(arg->data, arg->data + arg->len, '=');
+    last = arg->data + arg->len;
+    equals = ngx_strlchr(arg->data, last, '=');
 
     if (equals) {
         name.len = equals - name.data;
         value.data = equals + 1;
-        value.len = arg->data + arg->len - value.data;
+        value.len = last - value.data;
 
         for (param = ngx_http_admission_redis_params; param->name.len; param++)
         {
@@ -571,6 +572,15 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
                                "\"%V=\" in \"admission_redis\" is not "
                                "supported yet", &name);
             return NGX_CONF_ERROR;
+        }
+    }
+
+    /* it may have been meant as a URL */
+
+    for (p = arg->data; p < last; p++) {
+        if (*p == '@') {
+            name.data = p + 1;
+            name.len = last - name.data;
         }
     }
 
