@@ -1,0 +1,728 @@
+# Configuration: what is wrong is refused by nginx -t, with the directive, the
+# value and what is allowed, and no message shows a secret; what is right is
+# taken without a warning; a reload with a wrong configuration changes nothing.
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Admission::Test;
+
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Nginx;
+
+# every secret has this in it, and no message may
+
+my $mark = 'hush';
+my %secret = map { $_ => "$mark-$_-0123456789-0123456789-0123456789" }
+             qw(tier1 tier2 user admin more);
+
+my %file = map { ("$_.key" => "$secret{$_}\n") } keys %secret;
+
+$file{'short.key'} = "$mark-short\n";
+$file{'empty.key'} = '';
+$file{'newline.key'} = "\n";
+$file{'long.key'} = $mark x 20_000;
+$file{'password'} = "$mark-password\n";
+$file{'longpassword'} = $mark x 2_000;
+$file{'twohex.key'} = unpack('H*', $secret{tier2}) . "\n\n";
+
+my $secrets = join "\n", map { "admission_secret $_ $secret{$_};" }
+                         qw(tier1 tier2 user admin);
+
+
+# ---- asking
+
+# http, server and location: what stands there
+
+sub ask (%conf) {
+    my $location = $conf{location} // '';
+
+    my ($status, $output) = Admission::Nginx->conf_test(
+        files => { %file, %{ $conf{files} // {} } },
+        http => $conf{http} // '',
+        server => ($conf{server} // '')
+                  . "\nlocation / { $location }\n" . ($conf{more} // ''),
+        main => $conf{main} // '', events => $conf{events} // '');
+
+    return ($status, $output);
+}
+
+# Refused, where the message has all of these texts.
+
+sub wrong ($name, $conf, @texts) {
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+    my ($status, $output) = ask(%$conf);
+    my @missing = grep { ref $_ ? $output !~ $_ : index($output, $_) < 0 }
+                  @texts;
+    my @emerg = $output =~ /^.*\[emerg\].*$/mg;
+    my @problems;
+
+    push @problems, 'is taken' if !$status;
+    push @problems, "does not say: $_" for @missing;
+    push @problems, 'shows a secret' if index($output, $mark) >= 0;
+    push @problems, scalar(@emerg) . ' messages' if $status && @emerg != 1;
+    push @problems, 'says more' if $output =~ /\[(?:warn|alert|crit|error)\]/;
+
+    ok !@problems, "refused: $name" or diag(join "\n", @problems, $output);
+}
+
+sub right ($name, %conf) {
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+    my ($status, $output) = ask(%conf);
+    my @lines = grep { !/syntax is ok$|test is successful$/ }
+                split /\n/, $output;
+
+    is join("\n", $status, @lines), '0', "taken: $name";
+}
+
+# a value of a directive in a location, refused with the directive, the value
+# (or what is given instead of it) and what is allowed
+
+sub wrong_value ($directive, $value, @allowed) {
+    local $Test::Builder::Level = $Test::Builder::Level + 1;
+    my $shown = ref $allowed[0] eq 'ARRAY' ? shift(@allowed)->[0]
+                                            : $value =~ s/^"|"$//gr;
+
+    wrong("$directive $value",
+          { http => $secrets, location => "$directive $value;" },
+          "\"$directive\"", "\"$shown\"", @allowed);
+}
+
+
+subtest 'all of it, right' => sub {
+    right('nothing');
+    right('everything', http => <<"END", server => <<'END',
+        admission_zone    sale:1m;
+        admission_redis   redis://127.0.0.1:6390/3 timeout=150ms prefix=shop:;
+        $secrets
+        admission_secret  tier2 file=more.key;
+        admission_secret  user ${\ unpack 'H*', 'x' x 32} format=hex;
+
+        admission_events {
+            default   threshold=100 active_ttl=300s session_max=2h
+                      claim_ttl=30s seen_ttl=90s restore_wait=5s
+                      admit_interval=500ms admit_batch=10 token_ttl=5m
+                      admissions_stream=off "title=A title" artist=X;
+            concert   threshold=0;
+            A.b_C-1   "title=\xec\xbd\x98\xec\x84\x9c\xed\x8a\xb8";
+            3f0c2b1e-0000-4000-8000-000000000001;
+        }
+
+        admission_event      concert;
+        admission_user       jwt;
+        admission_tier2      on;
+        admission_deny       auto;
+        admission_queue_uri  /wait/\$admission_event;
+        admission_login_uri  /login?for=\$host;
+        admission_bypass     \$arg_bypass;
+        admission_cookie     tier2 name=t2;
+        admission_cors       https://shop.example;
+END
+        admission_secret     tier2 "another secret of 32 bytes or more, here";
+        admission_event      $arg_event;
+        admission_user       jwt id=login email=mail role=group
+                             alg=HS256,HS384,HS512 type=access;
+        admission_tier2      on methods=GET,POST,PUT,PATCH,DELETE,OPTIONS
+                             event=any bind=off strict=on;
+        admission_deny       json;
+        admission_queue_uri  /q;
+        admission_login_uri  https://login.example/;
+        admission_bypass     1;
+        admission_cookie     tier1 name=a path=/x domain=shop.example
+                             samesite=strict secure=on httponly=off
+                             per_event=off;
+        admission_cookie     user samesite=NONE;
+        admission_cors       http://localhost:3000 https://[::1]:8443;
+        admission_cors       capacitor://localhost;
+END
+        more => <<'END');
+        location /a { admission_user visitor;  admission_deny redirect;
+                      admission_tier2 off; }
+        location /b { admission_user $remote_user; admission_deny status;
+                      admission_tier2 $arg_gate bind=on; }
+        location /c { admission_user off; admission_tier2 on bind=off; }
+        location /d { admission_queue_api; }
+        location /e { admission_queue_api admin=on; }
+        location /f { admission_queue_api admin=off; }
+        location /g { admission_event ""; admission_bypass "";
+                      admission_queue_uri ""; admission_login_uri ""; }
+        location /h { return 200 "$admission_event $admission_user
+            $admission_client $admission_address $admission_verdict
+            $admission_reason $admission_position"; }
+END
+};
+
+
+subtest 'admission_zone' => sub {
+    for my $value (qw(admission :8m 8m admission: admission:0 admission:1k
+                      admission:31k admission:-1m admission:8x admission:m
+                      admission:8m:8m a:99999999999999999999m), '""')
+    {
+        wrong("admission_zone $value", { http => "admission_zone $value;" },
+              '"admission_zone"', '"' . ($value =~ tr/"//dr) . '"',
+              'name:size');
+    }
+
+    wrong('admission_zone twice',
+          { http => 'admission_zone a:1m; admission_zone b:1m;' },
+          '"admission_zone"', 'duplicate');
+    right("admission_zone $_", http => "admission_zone $_;")
+        for 'admission:32k', 'x:1M', 'x:65536';
+};
+
+
+subtest 'admission_redis' => sub {
+    my $redis = sub ($value, @texts) {
+        local $Test::Builder::Level = $Test::Builder::Level + 1;
+        wrong("admission_redis $value",
+              { http => "admission_redis $value;" }, '"admission_redis"',
+              @texts);
+    };
+
+    $redis->($_, qr{"redis://host:port/db"})
+        for 'timeout=1s', '127.0.0.1:6379', 'localhost', '""';
+    $redis->("http://127.0.0.1/", '"http://127.0.0.1/"', '"redis://"');
+    $redis->("redis:127.0.0.1", '"redis:127.0.0.1"', 'redis://host');
+    $redis->('redis://', 'redis://host:port/db');
+    $redis->('redis:///3', '"redis:///3"', 'redis://host:port/db');
+    $redis->('redis://127.0.0.1:0', '"redis://127.0.0.1:0"', 'port');
+    $redis->('redis://127.0.0.1:65536', '"redis://127.0.0.1:65536"', 'port');
+    $redis->('redis://127.0.0.1:x', '"redis://127.0.0.1:x"', 'port');
+    $redis->('redis://nowhere.invalid:6379', '"redis://nowhere.invalid:6379"',
+             'host not found');
+    $redis->("redis://127.0.0.1/$_", qq("$_"), 'number from 0')
+        for '-1', 'x', '1.5', '99999999999', '0/1';
+    $redis->('unix:', '"/"');
+    $redis->('unix:tmp/redis.sock', '"unix:tmp/redis.sock"', '"/"');
+    $redis->('unix:/tmp/redis.sock?x=1', '?db=N');
+    $redis->('unix:/tmp/redis.sock?db=x', '"x"', 'number from 0');
+
+    # what is before the "@" is never shown
+
+    $redis->("redis://:$mark\@127.0.0.1:x", '"redis://127.0.0.1:x"');
+    $redis->("redis://me:$mark\@127.0.0.1/x", '"redis://127.0.0.1/x"');
+    $redis->("redis://$mark:$mark\@", 'redis://host:port/db');
+    $redis->("redis://:$mark%zz\@127.0.0.1", 'hexadecimal');
+    $redis->("redis://:$mark%4\@127.0.0.1", 'hexadecimal');
+    $redis->("redis://me:\@127.0.0.1", 'empty user or password');
+    $redis->('redis://@127.0.0.1', 'empty user or password');
+    $redis->('redis://me@127.0.0.1', 'password');
+    $redis->("unix://:$mark\@tmp/redis.sock", '"unix://tmp/redis.sock"');
+    $redis->("http://me:$mark\@127.0.0.1", '"http://127.0.0.1"');
+    $redis->("redis:/:$mark\@127.0.0.1", '"admission_redis"');
+    $redis->(":$mark\@127.0.0.1:6379", '"admission_redis"');
+    $redis->("redis//:$mark\@127.0.0.1:6379", '"admission_redis"');
+    $redis->("redis://127.0.0.1 password=$mark", '"password"');
+    $redis->("redis://:a\@$mark\@127.0.0.1:x", '"redis://127.0.0.1:x"');
+
+    my $url = 'redis://127.0.0.1:6379';
+
+    $redis->("$url timeout=$_", qq("timeout=$_"), '1ms', '60s')
+        for '0', '-1s', 'x', '', '61s', '1h', '1sec', '1.5s';
+    $redis->(qq($url "prefix=$_"), qq("prefix=$_"), 'braces')
+        for 'a{b}', '{', '}';
+    $redis->("$url password_file=", 'password_file=', 'path');
+    $redis->("$url password_file=none", 'password_file=', '/none"',
+             'No such file');
+    $redis->("$url password_file=$_", "/$_\"", 'from 1 to 4096 bytes')
+        for 'empty.key', 'newline.key', 'longpassword';
+    $redis->("redis://:$mark\@127.0.0.1 password_file=password",
+             '"password_file=password"', 'use one of them');
+    $redis->("$url $_=1", qq("$_")) for 'x', 'Timeout', 'timeouts', 'db', '';
+    $redis->("$url $_ $_", 'duplicate', $_ =~ /^(\w+=)/)
+        for 'timeout=1s', 'prefix=a', 'password_file=password';
+    wrong('admission_redis twice',
+          { http => "admission_redis $url; admission_redis $url;" },
+          '"admission_redis"', 'duplicate');
+
+    right("admission_redis $_", http => "admission_redis $_;")
+        for $url, "$url/0", "$url/15", 'redis://127.0.0.1', 'redis://[::1]',
+            'redis://[::1]:6379/1', 'REDIS://localhost',
+            "redis://:$mark\@127.0.0.1", "redis://me:$mark%40%2F\@127.0.0.1/2",
+            'unix:/tmp/redis.sock', 'unix:///tmp/redis.sock',
+            'unix:/tmp/redis.sock?db=2', "unix://:$mark\@/tmp/redis.sock",
+            "$url timeout=1ms", "timeout=60s $url", "$url timeout=5",
+            "$url password_file=password",
+            'redis://me@127.0.0.1 password_file=password',
+            "$url prefix=", "$url prefix=shop: timeout=1s";
+};
+
+
+subtest 'admission_secret' => sub {
+    my $secret = sub ($value, @texts) {
+        local $Test::Builder::Level = $Test::Builder::Level + 1;
+        wrong("admission_secret $value",
+              { http => "admission_secret $value;" }, 'admission_secret',
+              @texts);
+    };
+    my $kinds = qr/"tier1", "tier2", "user" or "admin"/;
+    my $good = $secret{more};
+
+    $secret->("$_ $good", $kinds) for 'tier3', 'TIER1', 'tier', '""';
+    $secret->("tier3 $good", '"tier3"');
+    $secret->('tier2', 'number of arguments');
+    $secret->("tier2 $good format=raw x", 'number of arguments');
+
+    # a secret at a wrong place
+
+    $secret->("$good tier2", $kinds);
+    $secret->("$good", 'number of arguments');
+    $secret->("tier2 format=raw $good", 'format=raw|base64|hex');
+    $secret->("tier2 $good $good", 'format=raw|base64|hex');
+    $secret->("tier2 secret=$good x", 'format=raw|base64|hex');
+
+    # lengths
+
+    $secret->("$_ ${mark}1234", 'at least 32', '8 bytes long', $_)
+        for qw(tier1 tier2 user admin);
+    $secret->("tier2 $mark" . 'x' x 27, '31 bytes');
+    $secret->('tier2 ""', '0 bytes', 'at least 32');
+    $secret->('tier2 file=short.key', '10 bytes', 'at least 32');
+    $secret->('tier2 file=empty.key', '0 bytes', 'at least 32');
+    $secret->('tier2 file=newline.key', '0 bytes', 'at least 32');
+    $secret->('tier2 file=long.key', '/long.key"', 'too long');
+    $secret->('tier2 ' . unpack('H*', 'x' x 31) . ' format=hex', '31 bytes');
+    $secret->('tier2 ' . b64url('x' x 31) . ' format=base64', '31 bytes');
+
+    # files
+
+    $secret->('tier2 file=', 'file=', 'name of a file');
+    $secret->('tier2 file=none.key', '/none.key"', 'No such file');
+    $secret->('tier2 file=none/none.key', '/none/none.key"', 'No such file');
+    $secret->('tier2 file=.', 'Is a directory');
+
+    # formats
+
+    $secret->("tier2 $good format=$_", 'formats "raw", "base64" and "hex"',
+              qq("$_")) for '', 'RAW', 'base32', 'hexa', 'utf-8';
+    $secret->("tier2 $good $_", 'format=raw|base64|hex')
+        for 'base64', 'Format=hex', 'format';
+    $secret->("tier2 $good format=hex", 'not in the format "hex"');
+    $secret->("tier2 $mark" . '!' x 40 . ' format=base64',
+              'not in the format "base64"');
+    $secret->('tier2 ' . unpack('H*', 'x' x 32) . '1 format=hex',
+              'not in the format "hex"');
+    $secret->('tier2 file=tier2.key format=hex', 'not in the format "hex"');
+    $secret->('tier2 file=twohex.key format=hex', 'not in the format "hex"');
+
+    # each kind its own, whatever way they are written and wherever
+
+    my $alike = 'each kind needs its own';
+    my $line = "admission_secret tier1 $good;";
+
+    wrong('two kinds alike', { http => "$line admission_secret $_ $good;" },
+          'admission_secret', 'tier1', $_, $alike) for qw(tier2 user admin);
+    wrong('the second of a kind as another',
+          { http => "$secrets admission_secret tier1 $secret{user};" },
+          'tier1', 'user', $alike);
+    wrong('the same from a file',
+          { http => "$line admission_secret user file=more.key;" },
+          'tier1', 'user', $alike);
+    wrong('the same in hexadecimal',
+          { http => "$line admission_secret user "
+                    . unpack('H*', $good) . ' format=hex;' },
+          'tier1', 'user', $alike);
+    wrong('the same in a server',
+          { server => "$line admission_secret user $good;" },
+          'tier1', 'user', $alike);
+    wrong('a server\'s like another kind\'s above it',
+          { http => $line, server => "admission_secret tier2 $good;" },
+          'tier1', 'tier2', $alike);
+    wrong('a server\'s second like another kind\'s above it',
+          { http => $secrets,
+            server => "admission_secret tier1 $good;
+                       admission_secret tier1 $secret{admin};" },
+          'tier1', 'admin', $alike);
+
+    right('a server\'s instead of the one above it',
+          http => $secrets, server => "admission_secret tier2 $good;");
+    right('a server\'s like another kind\'s that it replaces, too',
+          http => $secrets,
+          server => "admission_secret tier2 $secret{user};
+                     admission_secret user $secret{tier2};");
+    right('the same one twice of a kind',
+          http => "$line admission_secret tier1 $good;");
+    right('32 bytes', http => 'admission_secret tier2 ' . 'x' x 32 . ';');
+    right('32 bytes in hexadecimal, in base64, by a file',
+          http => 'admission_secret tier2 ' . 'Ab' x 32 . ' format=hex;'
+                  . 'admission_secret tier1 "' . 'ab+/' x 11
+                  . 'ab==" format=base64;'
+                  . 'admission_secret user ' . 'ab-_' x 11 . ' format=base64;'
+                  . 'admission_secret admin file=admin.key format=raw;');
+    right('a path of its own',
+          http => 'admission_secret tier2 file=%%DIR%%/tier2.key;');
+};
+
+
+subtest 'admission_events' => sub {
+    my $line = sub ($line, @texts) {
+        local $Test::Builder::Level = $Test::Builder::Level + 1;
+        wrong("admission_events { $line }",
+              { http => "admission_events { $line }" }, '"admission_events"',
+              @texts);
+    };
+
+    my %wrong = (
+        threshold => [ '-1', 'x', '', '1.5', '10000001', '1k', '0x10',
+                       '99999999999999999999' ],
+        admit_batch => [ '0', '-1', '1001', 'x', '' ],
+        admissions_stream => [ 'yes', '1', 'ON', '' ],
+        title => [ "\xff", "\xc3" ],
+        artist => [ "\xed\xa0\x80", "a\xf4\x90\x80\x80", "\xc0\xaf",
+                    "a\x01b", "a\nb" ],
+        map({ $_ => [ '0', '999ms', '-5s', 'x', '', '25h', '1w', '5 s',
+                      '10sec' ] }
+            qw(active_ttl claim_ttl seen_ttl token_ttl)),
+        session_max => [ '0', '999ms', '8d', 'x' ],
+        restore_wait => [ '-1s', '3601s', '2h', 'x', '' ],
+        admit_interval => [ '0', '99ms', '61m', 'x' ],
+    );
+    my %takes = (
+        threshold => '0 to 10000000', admit_batch => '1 to 1000',
+        admissions_stream => '"on" or "off"', title => 'UTF-8 without control',
+        artist => 'UTF-8 without control', session_max => '1s to 7d',
+        restore_wait => '0 to 1h', admit_interval => '100ms to 1h',
+        map({ $_ => '1s to 24h' } qw(active_ttl claim_ttl seen_ttl token_ttl)),
+    );
+
+    for my $key (sort keys %wrong) {
+        $line->(qq(default "$key=$_";), qq("$key="), qq("$_"), $takes{$key})
+            for $wrong{$key}->@*;
+    }
+
+    $line->("concert $_;", 'threshold, active_ttl', qq("$_"))
+        for 'thresholds=1', 'Threshold=1', 'threshold', '=1', 'on',
+            'active-ttl=1s', 'max=5', '1';
+    $line->("concert threshold=1 threshold=$_;", 'duplicate', '"threshold="')
+        for 1, 2;
+    $line->('concert title=a title=b;', 'duplicate', '"title="');
+
+    $line->("$_ threshold=1;", 'invalid event id', '1 to 64')
+        for '"a b"', 'a/b', '""', 'x' x 65, "\xc3\xa4", 'a:b', '*', '"a{b}"';
+    $line->('concert; concert;', 'duplicate', '"concert"');
+    $line->('concert; CONCERT threshold=1;', 'duplicate', '"concert"');
+    $line->('default; default threshold=1;', 'duplicate', '"default"');
+
+    wrong('admission_events twice',
+          { http => 'admission_events { } admission_events { }' },
+          '"admission_events"', 'duplicate');
+    wrong('admission_events with a value',
+          { http => 'admission_events x { }' }, '"admission_events"',
+          'number of arguments');
+    wrong('admission_events without a block',
+          { http => 'admission_events;' }, '"admission_events"');
+    wrong('a line without an end',
+          { http => 'admission_events { concert }' }, 'unexpected "}"');
+
+    right("admission_events { $_ }", http => "admission_events { $_ }")
+        for '', 'default;', 'x;', 'x' x 64 . ';', '._-;',
+            'default threshold=0;', 'default threshold=10000000;',
+            'concert active_ttl=24h session_max=7d claim_ttl=1s seen_ttl=1m
+             token_ttl=1000ms restore_wait=0 admit_interval=100ms
+             admit_batch=1000 admissions_stream=on;',
+            'concert title=;', 'concert "title=a \"b\" c" "artist=<x>";',
+            'DEFAULT threshold=1;';
+};
+
+
+subtest 'admission_user' => sub {
+    my $allowed = '"off", "jwt", "visitor", or a value with variables';
+
+    wrong_value('admission_user', $_, $allowed)
+        for qw(on JWT none alice jwt2), '""', '" jwt"';
+
+    for my $value (qw(id= email= role= type= ID=a claim=x id jwt alg),
+                   'id =x')
+    {
+        wrong_value('admission_user', qq(jwt "$value"), [$value], '"id="',
+                    '"email="', '"role="', '"type="', '"alg="');
+    }
+
+    wrong_value('admission_user', "jwt alg=$_", ["alg=$_"],
+                'HS256, HS384 and HS512')
+        for '', 'none', 'RS256', 'hs256', 'HS256,none', 'HS256,,HS384',
+            'HS256|HS384', ',HS256', 'HS25', 'HS2566';
+    wrong_value('admission_user', "$_ id=a", ['id=a'], '"jwt" only')
+        for 'off', 'visitor', '$remote_user';
+    wrong('an unknown variable',
+          { location => 'admission_user $no_such_variable;' },
+          'unknown "no_such_variable" variable');
+    wrong('admission_user without a value', { server => 'admission_user;' },
+          '"admission_user"', 'number of arguments');
+    wrong('admission_user twice',
+          { location => 'admission_user off; admission_user off;' },
+          '"admission_user"', 'duplicate');
+
+    # what is needed with it
+
+    wrong('jwt without a secret', { location => 'admission_user jwt;' },
+          '"admission_user jwt"', '"admission_secret user"');
+    wrong('jwt without a secret, above', { http => 'admission_user jwt;' },
+          '"admission_user jwt"', '"admission_secret user"');
+    wrong('visitor without a secret',
+          { location => 'admission_user visitor;' },
+          '"admission_user visitor"', '"admission_secret tier1"');
+
+    right("admission_user $_", http => $secrets,
+          location => "admission_user $_;")
+        for 'off', 'jwt', 'visitor', '$remote_user', '"$remote_user@$host"',
+            'jwt id=a.b email=x role=https://x.example/role type=access',
+            'jwt alg=HS512', 'jwt alg=HS384,HS256';
+};
+
+
+subtest 'admission_tier2' => sub {
+    my $all = '"methods=", "event=required|any", "bind=on|off" and '
+              . '"strict=on|off"';
+    my $http = "$secrets admission_user jwt;";
+    my $gate = sub ($value, $shown, @texts) {
+        local $Test::Builder::Level = $Test::Builder::Level + 1;
+        wrong("admission_tier2 $value",
+              { http => $http, location => "admission_tier2 $value;" },
+              '"admission_tier2"', qq("$shown"), @texts);
+    };
+
+    $gate->($_, $_ =~ tr/"//dr, '"on", "off", or a variable')
+        for qw(auto ON yes 1 required onn), '""';
+    $gate->("on $_", $_, $all)
+        for qw(event=all event= event=ANY bind=yes bind= strict=1 strict=
+               strict Bind=on methods any);
+    $gate->("on methods=$_", "methods=$_", 'GET', 'POST', 'DELETE')
+        for '', 'FOO', 'GET,FOO', ',GET', 'GET|POST', 'ALL', 'TRACE',
+            'GET,,POST';
+    wrong('admission_tier2 twice',
+          { http => $http,
+            location => 'admission_tier2 on; admission_tier2 off;' },
+          '"admission_tier2"', 'duplicate');
+    wrong('admission_tier2 without a value',
+          { server => 'admission_tier2;' }, '"admission_tier2"',
+          'number of arguments');
+
+    wrong('without a secret',
+          { http => "admission_secret user $secret{user};",
+            location => 'admission_user jwt; admission_tier2 on;' },
+          '"admission_tier2"', '"admission_secret tier2"');
+    wrong('without a secret, above', { http => 'admission_tier2 on bind=off;' },
+          '"admission_tier2"', '"admission_secret tier2"');
+    wrong('without a user',
+          { http => $secrets, location => "admission_tier2 $_;" },
+          '"admission_tier2"', '"admission_user"', '"bind=off"')
+        for 'on', '$arg_gate', 'on strict=on';
+
+    right("admission_tier2 $_", http => $http,
+          location => "admission_tier2 $_;")
+        for 'on', 'off', '$arg_gate', 'on bind=off', 'on bind=on',
+            'on event=required', 'on strict=off', 'on methods=get,Post',
+            'on methods=HEAD', 'off methods=GET strict=on';
+    right('off without anything', location => 'admission_tier2 off;');
+    right('bind=off without a user', http => $secrets,
+          location => 'admission_tier2 on bind=off;');
+};
+
+
+subtest 'admission_deny and the rest of a line' => sub {
+    wrong_value('admission_deny', $_,
+                '"auto", "redirect", "json", "status"')
+        for qw(AUTO html 403 off on), '""';
+
+    for my $directive (qw(admission_event admission_deny admission_queue_uri
+                          admission_login_uri admission_bypass))
+    {
+        my $value = $directive eq 'admission_deny' ? 'json' : '/a';
+
+        wrong("$directive without a value", { location => "$directive;" },
+              "\"$directive\"", 'number of arguments');
+        wrong("$directive with two",
+              { location => "$directive $value $value;" },
+              "\"$directive\"", 'number of arguments');
+        wrong("$directive twice",
+              { location => "$directive $value; $directive $value;" },
+              "\"$directive\"", 'duplicate');
+        wrong("$directive with an unknown variable",
+              { location => "$directive \$no_such_variable;" },
+              $directive eq 'admission_deny' ? '"$no_such_variable"'
+                  : 'unknown "no_such_variable" variable');
+        right("$directive at every level", http => "$directive $value;",
+              server => "$directive $value;", location => "$directive $value;");
+    }
+};
+
+
+subtest 'admission_cookie' => sub {
+    my @parameters = ('"name="', '"path=/..."', '"domain="',
+                      'samesite=lax|strict|none|off', 'secure=auto|on|off',
+                      'httponly=on|off', 'per_event=on|off');
+
+    wrong_value('admission_cookie', "$_ name=a", [$_ =~ tr/"//dr],
+                '"tier1"', '"tier2"', '"user"', '"visitor"', '"ticket"',
+                '"place"')
+        for qw(tier3 access_token Tier1 admin), '""';
+
+    wrong_value('admission_cookie', qq(tier2 "$_"), [$_], @parameters)
+        for 'name=', 'name=a b', 'name=a;b', 'name=a=b', 'name=a,b',
+            "name=\xc3\xa4", 'path=', 'path=x', 'path=/a;b', "path=/\x01",
+            "path=/\xc3\xa4", 'domain=a;b', 'samesite=', 'samesite=maybe',
+            'secure=', 'secure=yes', 'secure=AUTO', 'httponly=1', 'httponly=',
+            'per_event=auto', 'per_event=', 'max_age=1', 'Name=a', 'name',
+            'secure', 'a', 'name=[x]', 'name=a/b', 'name={x}';
+
+    wrong('admission_cookie of a kind twice',
+          { location => 'admission_cookie place name=a;
+                         admission_cookie place path=/b;' },
+          '"admission_cookie"', 'duplicate');
+    wrong("admission_cookie $_", { location => "admission_cookie $_;" },
+          '"admission_cookie"', 'number of arguments') for '', 'tier2';
+
+    right("admission_cookie $_", location => "admission_cookie $_;")
+        for 'tier1 name=a', 'tier2 name=__Host-t2 secure=on path=/',
+            'user path=/shop', 'visitor domain=.shop.example domain=',
+            'ticket samesite=Lax secure=auto', 'place samesite=off
+             httponly=on per_event=off', q(user "name=a!#$%&'*+-.^_`|~b");
+};
+
+
+subtest 'admission_cors' => sub {
+    wrong_value('admission_cors', $_, ['*'], '"https://host[:port]"',
+                'credentials') for '*', 'https://a.example *';
+    wrong_value('admission_cors', $_, [$_ =~ tr/"//dr],
+                '"https://host[:port]"')
+        for 'null', 'a.example', 'https://', 'https:/a.example', '://a',
+            'https://a.example/', 'https://a.example/path',
+            'https://*.example', 'https://a.example?x', '"https://a b"',
+            '"https://a.example#x"', 'https://a.example,https://b.example',
+            'https://me@a.example', "https://\xc3\xa4.example", 'on', '""',
+            'https://a.example:x', 'https://a.example:',
+            'https://a.example:99999', 'https://:443';
+    wrong('admission_cors without a value', { location => 'admission_cors;' },
+          '"admission_cors"', 'number of arguments');
+
+    right("admission_cors $_", location => "admission_cors $_;")
+        for 'https://a.example', 'http://a.example:8080 https://b.example',
+            'https://A.Example', 'http://127.0.0.1:3000', 'http://[::1]:80',
+            'capacitor://localhost', 'moz-extension://0123-abcd';
+};
+
+
+subtest 'admission_queue_api' => sub {
+    wrong_value('admission_queue_api', $_, '"admin=on|off"')
+        for qw(admin on admin= admin=yes admin=1 ADMIN=on queue);
+    wrong('admission_queue_api with two values',
+          { location => 'admission_queue_api admin=on admin=on;' },
+          '"admission_queue_api"', 'number of arguments');
+    wrong('admission_queue_api twice',
+          { location => 'admission_queue_api; admission_queue_api;' },
+          '"admission_queue_api"', 'duplicate');
+    wrong('without a secret',
+          { http => "admission_secret user $secret{user};
+                     admission_user jwt;",
+            location => 'admission_queue_api;' },
+          '"admission_queue_api"', '"admission_secret tier2"');
+    wrong('without a user',
+          { http => $secrets, location => 'admission_queue_api;' },
+          '"admission_queue_api"', '"admission_user"');
+    right('for operators without a user', http => $secrets,
+          location => 'admission_queue_api admin=on;');
+};
+
+
+subtest 'where each belongs' => sub {
+    my %value = (admission_zone => 'a:1m;',
+                 admission_redis => 'redis://127.0.0.1;',
+                 admission_events => '{ }', admission_secret
+                     => "tier2 $secret{more};",
+                 admission_queue_api => ';', admission_event => 'a;',
+                 admission_user => 'off;', admission_tier2 => 'off;',
+                 admission_deny => 'json;', admission_queue_uri => '/a;',
+                 admission_login_uri => '/a;', admission_bypass => '1;',
+                 admission_cookie => 'tier2 name=a;',
+                 admission_cors => 'https://a.example;');
+    my %places = (admission_zone => 'http', admission_redis => 'http',
+                  admission_events => 'http',
+                  admission_secret => 'http server',
+                  admission_queue_api => 'location');
+
+    for my $directive (sort keys %value) {
+        my $line = "$directive $value{$directive}";
+        my $places = $places{$directive} // 'http server location';
+
+        for my $place (qw(main events http server location)) {
+            next if $places =~ /\b$place\b/;
+
+            wrong("$directive in $place", { $place => $line },
+                  qq("$directive" directive is not allowed here));
+        }
+
+        wrong("$directive in if in a location",
+              { location => "if (\$arg_x) { $line }" },
+              qq("$directive" directive is not allowed here));
+        wrong("$directive in if in a server",
+              { server => "if (\$arg_x) { $line }" },
+              qq("$directive" directive is not allowed here));
+        wrong("$directive in limit_except",
+              { location => "limit_except GET { $line }" },
+              qq("$directive" directive is not allowed here));
+    }
+
+    wrong('an unknown directive', { http => 'admission_tier9 on;' },
+          'unknown directive "admission_tier9"');
+};
+
+
+subtest 'a reload with a wrong configuration' => sub {
+    my %good = (http => "$secrets admission_events { default threshold=1; }",
+                server => <<'END');
+        admission_event  concert;
+        admission_user   jwt;
+        location / { admission_tier2 on; empty_gif; }
+END
+    my $nginx = Admission::Nginx->start(%good, workers => 2,
+                                        files => \%file);
+    my @workers = sort $nginx->worker_pids;
+
+    my $pass = sub {
+        my $user = user_token($secret{user}, userId => 'alice');
+        my $entry = entry_token($secret{tier2}, sub => 'concert',
+                                uid => 'alice');
+        return get($nginx->port, '/', bearer => $user, headers =>
+                   [ 'X-Queue-Entry-Token' => $entry ])->status;
+    };
+
+    is $pass->(), 200, 'serves';
+
+    my @wrong = (
+        { http => "$good{http} admission_zone x:1;" },
+        { http => "$good{http} admission_secret tier1 $secret{tier2};" },
+        { http => "$good{http} admission_secret user file=gone.key;" },
+        { http => "$good{http} admission_redis redis://127.0.0.1:0;" },
+        { http => 'admission_tier2 on;' },
+        { server => "$good{server} location /x { admission_queue_api x; }" },
+        # known when the zone is made, or the configuration is
+        { http => "$good{http} admission_zone admission:100000g;" },
+    );
+
+    for my $n (1 .. @wrong) {
+        my $since = $nginx->log_mark;
+
+        $nginx->allow(qr/\[emerg\].*(?:admission|gone\.key)/);
+        $nginx->configure(%good, $wrong[$n - 1]->%*);
+        $nginx->signal('HUP');
+
+        ok wait_until(sub { $nginx->error_log($since) =~ /\[emerg\]/ },
+                      20),
+            "wrong one $n is refused";
+        is_deeply [ sort $nginx->worker_pids ], \@workers,
+            'the workers stay';
+        is $pass->(), 200, 'and serve as before';
+    }
+
+    $nginx->configure(%good);
+    $nginx->reload;
+
+    is $pass->(), 200, 'a right one is taken then';
+    isnt join(' ', sort $nginx->worker_pids), "@workers", 'by new workers';
+    unlike $nginx->error_log, qr/$mark/, 'no secret is in the log';
+};
+
+done_testing;
