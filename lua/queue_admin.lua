@@ -14,6 +14,7 @@ if what == 'clear' then
     call('RENAME', k.queue, k.cleared)
     call('EXPIRE', k.cleared, 86400)
   end
+  q.size, q.active = 0, 0
   call('UNLINK', k.active, k.seen, k.active_seen, k.admitted, k.leaving)
   q.clear = q.tick()
   q.floor_until = 0

@@ -54,18 +54,27 @@ function q.free_score(score)
   return score
 end
 
-function q.wait_at(score)
-  q.note_busy()
-  call('ZADD', k.queue, q.int(score), q.user)
+function q.seen_waiting()
   call('ZADD', k.seen, q.int(q.ms), q.user)
-  q.touch(k.queue, k.seen, k.epoch, k.state)
-  return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
+  call('ZREM', k.leaving, q.user)
+end
+
+-- A newcomer's score is the greatest of all: no need to look for the rank.
+function q.wait_at(score, last)
+  q.note_busy()
+  q.add_waiting(q.user, score)
+  q.seen_waiting()
+  if q.size == 1 then
+    q.touch(k.queue, k.seen, k.epoch, k.state)
+  end
+  return q.reply(WAITING, last and q.size
+                          or call('ZRANK', k.queue, q.user) + 1, score)
 end
 
 -- In at once only if nobody waits; expired slots count until taken back, a
 -- few here, the others by the schedule.
 function q.enter()
-  if q.restoring() or call('ZCARD', k.queue) > 0 then
+  if q.restoring() or q.size > 0 then
     return nil
   end
   if not q.paused then
@@ -80,6 +89,7 @@ function q.enter()
   end
   q.note_busy()
   local adm, expires = q.admit(q.user, true)
+  call('ZREM', k.leaving, q.user)
   q.touch(k.active, k.active_seen, k.admitted, k.done, k.stream, k.epoch,
           k.state)
   return q.reply(ACTIVE, 0, 0, adm, expires)
@@ -113,8 +123,9 @@ function q.stay_active()
     return nil
   end
   local expires = math.min(q.ms + q.active_ttl, cap)
-  call('ZADD', k.active, q.int(expires), q.user)
+  q.add_active(q.user, expires)
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
+  call('ZREM', k.leaving, q.user)
   if q.done(q.user) < adm then
     call('ZADD', k.done, q.int(q.tick()), q.user)
     q.touch(k.active_seen, k.done)
@@ -123,15 +134,20 @@ function q.stay_active()
 end
 
 function q.stay_waiting(score)
-  if q.nplaces > 0 then
+  -- most show the place where they stand
+  local lower = false
+  for i = 25, 22 + q.nplaces * 3, 3 do
+    lower = lower or ARGV[i] + 0 < score
+  end
+  if lower then
     local place = q.best_place(q.done(q.user))
     if place > 0 and place < score then
       q.remember_position(q.user, score)
       score = q.free_score(place)
-      call('ZADD', k.queue, q.int(score), q.user)
+      q.add_waiting(q.user, score)
     end
   end
-  call('ZADD', k.seen, q.int(q.ms), q.user)
+  q.seen_waiting()
   return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
@@ -149,11 +165,11 @@ function q.restore_slot()
   if q.e_adm < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
     q.begin_restore()
   end
-  call('ZREM', k.queue, q.user)
-  call('ZREM', k.seen, q.user)
-  call('ZADD', k.active, q.int(expires), q.user)
+  q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
+  q.size = q.size - call('ZREM', k.queue, q.user)
+  call('ZREM', k.seen, q.user)
   if q.done(q.user) < q.e_adm then
     call('ZADD', k.done, q.int(q.e_adm), q.user)
   end
@@ -163,7 +179,6 @@ end
 
 q.hear_host()
 q.touch_all()
-call('ZREM', k.leaving, q.user)
 
 local active = call('ZSCORE', k.active, q.user)
 if not active and q.e_adm > 0 then
@@ -228,4 +243,4 @@ if score > 0 then
   return q.wait_at(score)
 end
 
-return q.wait_at(2 * q.tick() + 1)
+return q.wait_at(2 * q.tick() + 1, true)

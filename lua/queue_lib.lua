@@ -25,6 +25,7 @@ local NOT_IN, WAITING, ACTIVE, POSITION_USED = 0, 1, 2, 3
 local call = redis.call
 
 local time = call('TIME')
+local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'left', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at')
@@ -46,7 +47,11 @@ local q = {
   us = time[1] * 1000000 + time[2],
   ms = time[1] * 1000 + math.floor(time[2] / 1000),
 
-  epoch = (call('GET', k.epoch) or 0) + 0,
+  epoch = (set[1] or 0) + 0,
+  api_threshold = (set[2] or -1) + 0,   -- what the API set, -1: nothing
+
+  -- how many wait and are in; functions that change it keep count
+  size = call('ZCARD', k.queue), active = call('ZCARD', k.active),
 
   -- of the event; times of the clock in us, others in ms
   clock = math.max((st[1] or 0) + 0, ARGV[13] + 0),
@@ -147,8 +152,9 @@ function q.hear_host()
       call('HSET', k.state, 'floor', q.int(q.floor), 'floor_until',
            q.int(q.floor_until))
     end
-    if q.host_threshold >= 0 then
-      call('SET', k.threshold, q.int(q.host_threshold), 'NX')
+    if q.host_threshold >= 0 and q.api_threshold < 0 then
+      call('SET', k.threshold, q.int(q.host_threshold))
+      q.api_threshold = q.host_threshold
     end
   end
   if q.host_clear > q.stored_clear then
@@ -156,17 +162,14 @@ function q.hear_host()
   end
 end
 
--- what the API set, -1: nothing; and what is in force
+-- what is in force
 function q.threshold()
-  if not q.api_threshold then
-    q.api_threshold = (call('GET', k.threshold) or -1) + 0
-  end
   return q.api_threshold >= 0 and q.api_threshold or ARGV[2] + 0
 end
 
 -- An event without users is not stepped: that is no gap.
 function q.note_busy()
-  if call('ZCARD', k.queue) == 0 and call('ZCARD', k.active) == 0 then
+  if q.size + q.active == 0 then
     call('HSET', k.state, 'busy', q.int(q.ms))
   end
 end
@@ -181,11 +184,10 @@ end
 -- Active users for the purpose of letting in: after a loss at least as many
 -- as hosts knew, less those who left, until their slots have run out.
 function q.counted()
-  local n = call('ZCARD', k.active)
   if q.ahead(q.floor_until, q.active_ttl) then
-    n = math.max(n, q.floor - q.left)
+    return math.max(q.active, q.floor - q.left)
   end
-  return n
+  return q.active
 end
 
 -- A position that leaves the queue stays its user's: nobody else may come
@@ -197,14 +199,24 @@ function q.remember_position(user, score)
   end
 end
 
+-- Heartbeats come first, removals after them: where Redis has no memory it
+-- refuses a script's first write alone, and a removal would go through.
+function q.add_waiting(user, score)
+  q.size = q.size + call('ZADD', k.queue, q.int(score), user)
+end
+
+function q.add_active(user, expires)
+  q.active = q.active + call('ZADD', k.active, q.int(expires), user)
+end
+
 function q.drop_waiting(user, score)
-  call('ZREM', k.queue, user)
+  q.size = q.size - call('ZREM', k.queue, user)
   call('ZREM', k.seen, user)
   q.remember_position(user, score)
 end
 
 function q.drop_active(user)
-  call('ZREM', k.active, user)
+  q.active = q.active - call('ZREM', k.active, user)
   call('ZREM', k.active_seen, user)
   call('ZREM', k.admitted, user)
 end
@@ -213,7 +225,7 @@ end
 function q.admit(user, here)
   local adm = q.tick()
   local ttl = math.min(here and q.active_ttl or q.claim_ttl, q.session_max)
-  call('ZADD', k.active, q.int(q.ms + ttl), user)
+  q.add_active(user, q.ms + ttl)
   call('ZADD', k.admitted, q.int(adm), user)
   if here then
     call('ZADD', k.active_seen, q.int(q.ms), user)
@@ -263,9 +275,8 @@ function q.depart(user)
 end
 
 function q.reply(state, position, score, adm, expires)
-  return { state, position or 0, call('ZCARD', k.queue),
-           call('ZCARD', k.active), q.threshold(), q.us, q.now(), q.epoch,
-           score or 0, adm or 0, expires or 0, q.rate > 0 and q.rate or -1,
+  return { state, position or 0, q.size, q.active, q.threshold(), q.us,
+           q.now(), q.epoch, score or 0, adm or 0, expires or 0, q.rate > 0 and q.rate or -1,
            q.api_threshold, q.clear,
            q.restoring() and q.restore - q.ms or 0 }
 end

@@ -149,9 +149,7 @@ end
 q.hear_host()
 q.touch_all()
 
-local users = call('ZCARD', k.queue) + call('ZCARD', k.active)
-
-if users == 0 and call('ZCARD', k.leaving) == 0 and not q.restoring() then
+if q.size + q.active == 0 and call('ZCARD', k.leaving) == 0 and not q.restoring() then
   return q.told(NOT_IN)
 end
 
