@@ -255,39 +255,6 @@ ngx_http_admission_api_unavailable(ngx_http_request_t *r)
 }
 
 
-ngx_uint_t
-ngx_http_admission_api_bearer(ngx_http_request_t *r, ngx_str_t *token)
-{
-    u_char           *p, *last;
-    ngx_table_elt_t  *h;
-
-    ngx_str_null(token);
-
-    h = r->headers_in.authorization;
-
-    if (h == NULL
-        || h->value.len < sizeof("Bearer ") - 1
-        || ngx_strncasecmp(h->value.data, (u_char *) "Bearer ",
-                           sizeof("Bearer ") - 1)
-           != 0)
-    {
-        return 0;
-    }
-
-    p = h->value.data + sizeof("Bearer ") - 1;
-    last = h->value.data + h->value.len;
-
-    while (p < last && *p == ' ') {
-        p++;
-    }
-
-    token->data = p;
-    token->len = last - p;
-
-    return token->len != 0;
-}
-
-
 ngx_int_t
 ngx_http_admission_api_wait(ngx_http_admission_api_call_t *call,
     ngx_http_admission_redis_call_t *pending)

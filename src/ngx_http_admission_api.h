@@ -77,10 +77,6 @@ ngx_int_t ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
 /* 503: Redis did not answer */
 ngx_int_t ngx_http_admission_api_unavailable(ngx_http_request_t *r);
 
-/* whether the token of an Authorization: Bearer is there; else it is empty */
-ngx_uint_t ngx_http_admission_api_bearer(ngx_http_request_t *r,
-    ngx_str_t *token);
-
 /*
  * The call goes on when the Redis call completes, which is cancelled if the
  * client goes away; pending NULL: it was not issued, which is answered.

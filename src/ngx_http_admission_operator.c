@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_operator.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 
 
@@ -33,7 +34,7 @@ ngx_http_admission_operator(ngx_http_admission_api_call_t *call)
 
     by_token = (call->lcf->user->source == NGX_HTTP_ADMISSION_USER_JWT);
 
-    shown = ngx_http_admission_api_bearer(r, &bearer);
+    shown = ngx_http_admission_token_bearer(r, &bearer) && bearer.len;
 
     if (shown && secrets
         && ngx_http_admission_keyring_is_secret(secrets, &bearer))
