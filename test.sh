@@ -35,6 +35,7 @@ export ADMISSION_MODULE=$PWD/build/asan/ngx_http_admission_module.so
 export TEST_NGINX_BINARY=$PWD/build/asan/nginx
 export TEST_SANITIZED=1 TEST_SLOW=${TEST_SLOW:-3}
 export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=1
+export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
 
 prove -j2 "${tests[@]}" < /dev/null

@@ -52,10 +52,10 @@ END
 
 is $status, 0, 'a good test passes' or diag $output;
 
-fails 'a worker that crashes', qr/exited on signal 11/, <<'END';
+fails 'a worker that crashes', qr/exited on signal 9/, <<'END';
 my $nginx = nginx();
 my ($worker) = $nginx->worker_pids;
-kill SEGV => $worker;
+kill KILL => $worker;
 wait_until { $nginx->error_log =~ /exited on signal/ };
 pass;
 done_testing;

@@ -54,6 +54,9 @@ sub start ($class, %opt) {
 
     croak 'nginx did not start: ' . $self->error_log if !$self->serves;
 
+    # the first process, from which the master went to the background
+    $self->{process}->wait_exit if $opt{daemon};
+
     return $self;
 }
 
@@ -288,8 +291,12 @@ sub head ($self, $opt) {
     push @modules, module() if $opt->{module} // 1;
     my $load = join '', map { "load_module $_;\n" } @modules;
 
+    # for the new binary of an upgrade, to which nginx gives no others
+    my $env = join '', map { "env $_;\n" }
+              grep { /^(?:A|UB|L)SAN_OPTIONS$/ } sort keys %ENV;
+
     return <<END;
-$load${user}daemon $daemon;
+$load$env${user}daemon $daemon;
 worker_processes $self->{workers};
 pid $self->{dir}/nginx.pid;
 error_log $self->{dir}/error.log $level;
