@@ -20,10 +20,10 @@
 
 static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
     ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
-static ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
-    ngx_http_admission_zone_t *zone, ngx_str_t *id);
+static ngx_uint_t ngx_http_admission_event_copy_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *oen);
 static ngx_uint_t ngx_http_admission_event_evict_locked(
-    ngx_http_admission_zone_t *zone);
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *keep);
 static void ngx_http_admission_event_work_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
 
@@ -35,20 +35,38 @@ ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh)
                     ngx_http_admission_event_insert);
     ngx_queue_init(&sh->lru);
     ngx_queue_init(&sh->work);
+    ngx_queue_init(&sh->rooms);
 }
 
 
-/* the oldest first, so that the latest used end up as such */
+/*
+ * First what is never forgotten; then the oldest first, so that the latest
+ * used end up as such.
+ */
 
 void
 ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone)
 {
-    ngx_str_t                         id;
+    ngx_uint_t                        all;
     ngx_queue_t                      *q;
-    ngx_http_admission_event_node_t  *en, *oen;
+    ngx_http_admission_event_node_t  *oen;
+
+    all = 1;
 
     ngx_shmtx_lock(&ozone->shpool->mutex);
+
+    for (q = ngx_queue_head(&ozone->sh->rooms);
+         q != ngx_queue_sentinel(&ozone->sh->rooms);
+         q = ngx_queue_next(q))
+    {
+        oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        if (!ngx_http_admission_event_copy_locked(zone, oen)) {
+            all = 0;
+            break;
+        }
+    }
 
     for (q = ngx_queue_last(&ozone->sh->lru);
          q != ngx_queue_sentinel(&ozone->sh->lru);
@@ -56,26 +74,49 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
     {
         oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_http_admission_event_make_locked(zone, &id);
-
-        if (en == NULL) {
+        if (!ngx_http_admission_event_copy_locked(zone, oen)) {
             break;
-        }
-
-        en->marked = oen->marked;
-        en->mark = oen->mark;
-        en->restore = oen->restore;
-        en->state = oen->state;
-
-        if (oen->working) {
-            ngx_http_admission_event_work_locked(zone, en);
         }
     }
 
+    zone->sh->listed = all && ozone->sh->listed;
+
     ngx_shmtx_unlock(&ozone->shpool->mutex);
+}
+
+
+/* returns 0 if there was no room for it */
+
+static ngx_uint_t
+ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *oen)
+{
+    ngx_str_t                         id;
+    ngx_http_admission_event_node_t  *en;
+
+    id.len = oen->len;
+    id.data = oen->id;
+
+    en = ngx_http_admission_event_make_locked(zone, &id);
+
+    if (en == NULL) {
+        return 0;
+    }
+
+    en->marked = oen->marked;
+    en->mark = oen->mark;
+    en->restore = oen->restore;
+    en->state = oen->state;
+
+    if (oen->working) {
+        ngx_http_admission_event_work_locked(zone, en);
+    }
+
+    if (oen->room) {
+        ngx_http_admission_room_copy_locked(zone, en, oen);
+    }
+
+    return en->active == oen->active;
 }
 
 
@@ -354,7 +395,7 @@ ngx_http_admission_event_lookup_locked(ngx_http_admission_zone_t *zone,
 
 /* finds or makes the node of an event, and makes it the latest used */
 
-static ngx_http_admission_event_node_t *
+ngx_http_admission_event_node_t *
 ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *id)
 {
@@ -368,8 +409,10 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     en = ngx_http_admission_event_lookup_locked(zone, id, hash);
 
     if (en) {
-        ngx_queue_remove(&en->lru);
-        ngx_queue_insert_head(&zone->sh->lru, &en->lru);
+        if (!en->active) {
+            ngx_queue_remove(&en->lru);
+            ngx_queue_insert_head(&zone->sh->lru, &en->lru);
+        }
 
         return en;
     }
@@ -377,16 +420,9 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     size = offsetof(ngx_rbtree_node_t, color)
            + offsetof(ngx_http_admission_event_node_t, id) + id->len;
 
-    for ( ;; ) {
-        node = ngx_slab_calloc_locked(zone->shpool, size);
-
-        if (node) {
-            break;
-        }
-
-        if (!ngx_http_admission_event_evict_locked(zone)) {
-            return NULL;
-        }
+    node = ngx_http_admission_event_alloc_locked(zone, size, NULL);
+    if (node == NULL) {
+        return NULL;
     }
 
     node->key = hash;
@@ -403,13 +439,29 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
 }
 
 
+void *
+ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
+    size_t size, ngx_http_admission_event_node_t *en)
+{
+    void  *p;
+
+    do {
+        p = ngx_slab_calloc_locked(zone->shpool, size);
+
+    } while (p == NULL && ngx_http_admission_event_evict_locked(zone, en));
+
+    return p;
+}
+
+
 /*
  * Forgets the event unused for longest, one without work if there is such
- * among the last few.  Returns 0 if there was none at all.
+ * among the last few.  Returns 0 if there was none but the one to keep.
  */
 
 static ngx_uint_t
-ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone)
+ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *keep)
 {
     ngx_uint_t                        i;
     ngx_queue_t                      *q, *last;
@@ -424,6 +476,12 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone)
 
     en = ngx_queue_data(last, ngx_http_admission_event_node_t, lru);
 
+    /* it is the latest used, so that it is the last if there is no other */
+
+    if (en == keep) {
+        return 0;
+    }
+
     for (q = last, i = 0;
          q != ngx_queue_sentinel(&zone->sh->lru)
          && i < NGX_HTTP_ADMISSION_EVICT_TRIES;
@@ -431,7 +489,7 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone)
     {
         idle = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
-        if (!idle->working) {
+        if (!idle->working && idle != keep) {
             en = idle;
             break;
         }
@@ -442,6 +500,8 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone)
     }
 
     ngx_queue_remove(&en->lru);
+
+    ngx_http_admission_room_free_locked(zone, en);
 
     node = (ngx_rbtree_node_t *)
                ((u_char *) en - offsetof(ngx_rbtree_node_t, color));

@@ -35,15 +35,23 @@ typedef struct {
                                                    -1: not */
     int64_t                     measured;       /* passed a second lately, in
                                                    1/1000; -1: not measured */
+    int64_t                     changed;        /* us, the event's clock: when
+                                                   active, by_config or
+                                                   api_rate were last decided;
+                                                   0: never */
+    int64_t                     issue;          /* positions issued a second,
+                                                   the peak of late */
     int64_t                     updated;        /* us, Redis's time of it */
+    int64_t                     clock;          /* us, the event's clock then */
 } ngx_http_admission_room_t;
 
 
 /*
  * What the host knows.  NGX_OK: known, from Redis, at some time (an event
  * that is in no list of active ones is known to be inactive as soon as the
- * list has been read once).  NGX_DECLINED: nothing is known yet, *room is
- * all 0.
+ * list has been read once; its activation may be 0 then, though it was
+ * active once).  NGX_DECLINED: nothing is known yet.  Then, and of an event
+ * never heard of, *room is all 0, but for api_rate and measured, -1.
  */
 ngx_int_t ngx_http_admission_room_get(ngx_str_t *event,
     ngx_http_admission_room_t *room);
@@ -56,7 +64,12 @@ ngx_int_t ngx_http_admission_room_get(ngx_str_t *event,
 void ngx_http_admission_room_note(ngx_str_t *event,
     ngx_http_admission_room_t *room, ngx_msec_t session_max);
 
-/* the list of active events has been read from Redis */
+/*
+ * The list of active events: _listed() of each that is in it returns 0 if
+ * the host does not know it to be active, and has to look.  rooms_listed():
+ * all of it has been read from Redis and looked at.
+ */
+ngx_uint_t ngx_http_admission_room_listed(ngx_str_t *event);
 void ngx_http_admission_rooms_listed(void);
 
 /*
@@ -65,6 +78,35 @@ void ngx_http_admission_rooms_listed(void);
  * if the trail does not go back so far; 0: it has not passed it.
  */
 int64_t ngx_http_admission_room_turn(ngx_str_t *event, int64_t position);
+
+/*
+ * Whether the event is to be added to the list now: active, and it was not
+ * in there when that was last read, or a minute has passed.  After a failure
+ * of that command _unmark() lets the next caller try.
+ */
+ngx_uint_t ngx_http_admission_room_mark(ngx_str_t *event);
+void ngx_http_admission_room_unmark(ngx_str_t *event);
+
+/*
+ * The schedule of active rooms: as ngx_http_admission_events_due() and
+ * _event_next() are for the queue.
+ */
+ngx_int_t ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
+    ngx_uint_t max, ngx_msec_t delay);
+void ngx_http_admission_room_next(ngx_str_t *event, ngx_msec_t delay);
+
+/*
+ * Whether vwr=on of the configuration of this worker has been carried out;
+ * each load of a configuration, and each loss of data, asks for it again.
+ */
+ngx_uint_t ngx_http_admission_rooms_configured(void);
+void ngx_http_admission_rooms_configure(ngx_uint_t done);
+
+/*
+ * How many active rooms the zone had no place for since it was last asked:
+ * while there are any, no event is taken to be inactive for being unknown.
+ */
+ngx_uint_t ngx_http_admission_rooms_lost(void);
 
 
 /* s that one with so many ahead waits */

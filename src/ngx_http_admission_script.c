@@ -48,6 +48,15 @@ ngx_http_admission_script_t  ngx_http_admission_script_queue_step =
 ngx_http_admission_script_t  ngx_http_admission_script_queue_admin =
     ngx_http_admission_script(ngx_http_admission_lua_queue_admin);
 
+ngx_http_admission_script_t  ngx_http_admission_script_vwr_assign =
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_assign);
+
+ngx_http_admission_script_t  ngx_http_admission_script_vwr_step =
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_step);
+
+ngx_http_admission_script_t  ngx_http_admission_script_vwr_admin =
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_admin);
+
 
 void
 ngx_http_admission_scripts_init(void)
@@ -56,6 +65,9 @@ ngx_http_admission_scripts_init(void)
     ngx_http_admission_script_init(&ngx_http_admission_script_queue_leave);
     ngx_http_admission_script_init(&ngx_http_admission_script_queue_step);
     ngx_http_admission_script_init(&ngx_http_admission_script_queue_admin);
+    ngx_http_admission_script_init(&ngx_http_admission_script_vwr_assign);
+    ngx_http_admission_script_init(&ngx_http_admission_script_vwr_step);
+    ngx_http_admission_script_init(&ngx_http_admission_script_vwr_admin);
 }
 
 

@@ -25,6 +25,9 @@ extern ngx_http_admission_script_t  ngx_http_admission_script_queue_check;
 extern ngx_http_admission_script_t  ngx_http_admission_script_queue_leave;
 extern ngx_http_admission_script_t  ngx_http_admission_script_queue_step;
 extern ngx_http_admission_script_t  ngx_http_admission_script_queue_admin;
+extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_assign;
+extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_step;
+extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_admin;
 
 
 /* names and hashes the scripts; once, while the configuration is read */

@@ -46,6 +46,14 @@ ngx_http_admission_assign_t *ngx_http_admission_vwr_assign(ngx_str_t *event,
     ngx_http_admission_assign_done_pt done, void *data);
 void ngx_http_admission_vwr_assign_cancel(ngx_http_admission_assign_t *as);
 
+/* n positions by a call of their own: from first on, the tickets' times too */
+typedef void (*ngx_http_admission_vwr_issued_pt)(void *data, ngx_int_t rc,
+    int64_t first, int64_t at, ngx_http_admission_room_t *room);
+
+ngx_http_admission_redis_call_t *ngx_http_admission_vwr_issue(
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf, ngx_uint_t n,
+    ngx_http_admission_vwr_issued_pt done, void *data);
+
 
 typedef enum {
     NGX_HTTP_ADMISSION_VWR_LOOK = 0,
@@ -75,10 +83,19 @@ ngx_http_admission_redis_call_t *ngx_http_admission_vwr_admin(
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_vwr_admin_pt done, void *data);
 
-/* moves the serving counter on, by the time passed, if it is due */
+/* moves the serving counter on, by the time passed */
 ngx_http_admission_redis_call_t *ngx_http_admission_vwr_step(
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_vwr_done_pt done, void *data);
+
+
+/*
+ * vwr:active-events, where hosts tell each other of active events: SMEMBERS,
+ * and SREM of one that turned out not to be.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_vwr_list(
+    ngx_http_admission_redis_done_pt done, void *data);
+void ngx_http_admission_vwr_unlist(ngx_str_t *event);
 
 
 #endif /* _NGX_HTTP_ADMISSION_VWR_H_INCLUDED_ */

@@ -64,11 +64,13 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     if (ozone) {
         zone->sh = ozone->sh;
+        zone->generation = ++zone->sh->generation;
         return NGX_OK;
     }
 
     if (shm_zone->shm.exists) {
         zone->sh = zone->shpool->data;
+        zone->generation = ++zone->sh->generation;
         return NGX_OK;
     }
 
@@ -79,6 +81,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     ngx_http_admission_events_init(sh);
     ngx_http_admission_revoked_init(sh, shm_zone->shm.size);
+    ngx_http_admission_answers_init(sh, shm_zone->shm.size);
 
     len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
 
@@ -95,6 +98,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     zone->shpool->log_nomem = 0;
     zone->shpool->data = sh;
     zone->sh = sh;
+    zone->generation = ++sh->generation;
 
     ngx_http_admission_zone_take_over(zone, shm_zone->tag);
 

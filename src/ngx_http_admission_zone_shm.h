@@ -3,8 +3,9 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How the zone looks inside, for the files that work on it: zone.c,
- * events.c and revoked.c.  All of it is under the lock of the slab pool,
- * but for the offset; functions with _locked in their names want it held.
+ * events.c, room.c, trail.c and revoked.c.  All of it is under the lock of
+ * the slab pool, but for the offset; functions with _locked in their names
+ * want it held.
  */
 
 
@@ -15,7 +16,22 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_room.h"
 #include "ngx_http_admission_zone.h"
+
+
+/* the waiting room of an event that ever had one */
+typedef struct {
+    ngx_http_admission_room_t   room;
+    ngx_queue_t                 trail;      /* of the counter, in chunks, the
+                                               oldest first */
+    ngx_msec_t                  due;        /* when the next step is */
+    ngx_msec_t                  mark;       /* when last marked */
+    ngx_uint_t                  round;      /* of the list, when last in it */
+    int64_t                     us;         /* that the counter was measured */
+    int64_t                     passed;     /* positions meanwhile, * 1000 */
+    unsigned                    marked:1;
+} ngx_http_admission_room_node_t;
 
 
 /* an event; begins at the color of its rbtree node, whose key is a hash */
@@ -24,9 +40,12 @@ typedef struct {
     u_char                      len;
     u_char                      working;    /* in the queue of the schedule */
     u_char                      marked;
+    u_char                      active;     /* the room: lru is in rooms */
 
     ngx_queue_t                 lru;
     ngx_queue_t                 work;
+
+    ngx_http_admission_room_node_t  *room;  /* NULL: none known */
 
     ngx_msec_t                  mark;       /* when last marked */
     ngx_msec_t                  due;        /* when the next step is */
@@ -42,8 +61,19 @@ typedef struct {
 typedef struct {
     ngx_rbtree_t                events;
     ngx_rbtree_node_t           events_sentinel;
-    ngx_queue_t                 lru;        /* of all events, latest first */
+    ngx_queue_t                 lru;        /* of events, latest first, but
+                                               for those with active rooms */
     ngx_queue_t                 work;       /* of those to be stepped */
+
+    ngx_queue_t                 rooms;      /* active, latest stepped last;
+                                               these are never forgotten */
+    ngx_uint_t                  round;      /* of reading the list of them */
+    ngx_uint_t                  generation; /* of the configuration */
+    ngx_uint_t                  configured; /* the one whose vwr=on was
+                                               carried out */
+    ngx_uint_t                  rooms_lost; /* for want of room */
+    ngx_msec_t                  rooms_full; /* when last, if ever */
+    ngx_uint_t                  listed;     /* bool: has been read */
 
     ngx_rbtree_t                revoked;
     ngx_rbtree_node_t           revoked_sentinel;
@@ -51,6 +81,13 @@ typedef struct {
     ngx_uint_t                  nrevoked;
     ngx_uint_t                  revoked_max;
     ngx_uint_t                  revoked_lost;   /* for want of room */
+
+    /* answers to calls with an Idempotency-Key */
+    ngx_rbtree_t                answers;
+    ngx_rbtree_node_t           answers_sentinel;
+    ngx_queue_t                 answered;       /* latest first */
+    ngx_uint_t                  nanswers;
+    ngx_uint_t                  answers_max;
 
     ngx_atomic_t                offset;     /* Redis's time less the host's,
                                                ms */
@@ -63,6 +100,7 @@ typedef struct {
 typedef struct {
     ngx_http_admission_shctx_t *sh;
     ngx_slab_pool_t            *shpool;
+    ngx_uint_t                  generation; /* of this configuration */
 } ngx_http_admission_zone_t;
 
 
@@ -78,6 +116,53 @@ void ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
 /* the node of an event, by ngx_crc32_short() of its id; NULL: not known */
 ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
     ngx_http_admission_zone_t *zone, ngx_str_t *id, uint32_t hash);
+
+/* the same, made if need be; NULL: no room */
+ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *id);
+
+/*
+ * Memory for what belongs to an event, zeroed; other events are forgotten
+ * for it.  NULL: there is none all the same.
+ */
+void *ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
+    size_t size, ngx_http_admission_event_node_t *en);
+
+/* the room of an event goes with it, and comes with it from another zone */
+void ngx_http_admission_room_free_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en);
+void ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en,
+    ngx_http_admission_event_node_t *oen);
+
+
+/*
+ * The trail of a counter: points that it passed, in the order of time, and
+ * as the last one what the room itself says.
+ */
+void ngx_http_admission_trail_add_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, int64_t time, int64_t position);
+
+/* the time of the last point; 0: there is none */
+int64_t ngx_http_admission_trail_last_locked(
+    ngx_http_admission_room_node_t *rn);
+
+/* drops what is not needed for times from then on */
+void ngx_http_admission_trail_trim_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_room_node_t *rn, int64_t from);
+void ngx_http_admission_trail_free_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_room_node_t *rn);
+
+/* see ngx_http_admission_room_turn() */
+int64_t ngx_http_admission_trail_turn_locked(
+    ngx_http_admission_room_node_t *rn, int64_t position);
+void ngx_http_admission_trail_copy_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en,
+    ngx_http_admission_room_node_t *orn);
+
+
+void ngx_http_admission_answers_init(ngx_http_admission_shctx_t *sh,
+    size_t size);
 
 void ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh,
     size_t size);

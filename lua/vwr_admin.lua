@@ -1,0 +1,72 @@
+-- @include vwr_lib.lua
+--
+-- An operator, or the configuration, looks, toggles, sets the rate, or moves
+-- the counter.  Each change ends the time before it at what was in force.
+
+local what, value = ARGV[12], ARGV[13] + 0
+
+
+function v.decide(active, set_by)
+  v.changed = v.tick(1)
+  v.active = active
+  v.set_by = set_by
+  v.save()
+  return 1
+end
+
+function v.activate(resume, set_by)
+  if v.activation == 0 or not resume then
+    v.begin(v.tick(1))
+  end
+  v.updated = v.us
+  return v.decide(1, set_by)
+end
+
+function v.set_rate(rate)
+  v.api_rate = rate
+  return v.decide(v.active, v.set_by)
+end
+
+function v.advance()
+  local by = math.max(0, math.min(value, v.next - v.serving))
+  if by > 0 then
+    v.serving = v.serving + by
+    v.save()
+  end
+  return by
+end
+
+function v.act()
+  if what == 'restart' then
+    return v.activate(false, 'api')
+
+  elseif what == 'activate' or what == 'resume' or what == 'config' then
+    if v.active == 1 then
+      return 0
+    end
+    return v.activate(what ~= 'activate', what == 'config' and what or 'api')
+
+  elseif what == 'deactivate' then
+    return v.active == 1 and v.decide(0, v.set_by) or 0
+
+  elseif what == 'advance' then
+    return v.advance()
+
+  elseif what == 'rate' then
+    return v.set_rate(value)
+
+  elseif what == 'unrate' then
+    return v.api_rate >= 0 and v.set_rate(-1) or 0
+  end
+
+  return 0
+end
+
+
+v.hear_host()
+
+if what ~= 'look' then
+  v.move()
+end
+
+return v.reply(v.act(), 0)

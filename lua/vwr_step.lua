@@ -1,0 +1,34 @@
+-- @include vwr_lib.lua
+--
+-- One step of the serving counter.  Any number of workers and hosts may run
+-- it: each moves it by the time since the last.
+
+-- What is issued a second, of late: the peak, halved each second.
+function v.measure()
+  local elapsed = v.us - v.issue_at
+  if elapsed >= 0 and elapsed < 1000000 then
+    return
+  end
+  local issued = 0
+  if elapsed > 0 then
+    issued = math.ceil((v.next - v.issue_next) * 1000000 / elapsed)
+  end
+  v.issue = math.max(issued, math.floor(v.issue / 2))
+  v.issue_next, v.issue_at = v.next, v.us
+  v.write('issue', 'issue_next', 'issue_at')
+end
+
+
+v.hear_host()
+
+if v.active == 1 then
+  v.move()
+  v.rate = v.rate_in_force()
+  v.write('serving', 'part', 'updated', 'rate')
+  v.measure()
+  if v.ms - v.touched > 3600000 or v.ms < v.touched then
+    v.touch()
+  end
+end
+
+return v.reply(0, 0)

@@ -1,0 +1,260 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Positions for requests: those of an event asked for in one turn of the
+ * event loop, or while the call before is out, go out with one call, and get
+ * the positions that it returns in the order in which they asked.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "ngx_http_admission_vwr.h"
+
+
+/* an event for which positions are asked; gone when all have been told */
+typedef struct {
+    ngx_str_node_t                        sn;       /* str: the id */
+    ngx_http_admission_event_conf_t      *conf;
+    ngx_queue_t                           waiting;
+    ngx_queue_t                           out;      /* of the call */
+    ngx_event_t                           send;     /* posted */
+    u_char                                id[1];
+} ngx_http_admission_assigns_t;
+
+
+struct ngx_http_admission_assign_s {
+    ngx_queue_t                           queue;
+    ngx_http_admission_assign_done_pt     done;     /* NULL: cancelled */
+    void                                 *data;
+};
+
+
+static ngx_http_admission_assigns_t *ngx_http_admission_assigns(
+    ngx_str_t *event);
+static void ngx_http_admission_assigns_send(ngx_event_t *ev);
+static ngx_uint_t ngx_http_admission_assigns_take(
+    ngx_http_admission_assigns_t *aa);
+static void ngx_http_admission_assigns_done(void *data, ngx_int_t rc,
+    int64_t first, int64_t at, ngx_http_admission_room_t *room);
+static void ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa,
+    ngx_int_t rc, int64_t first, int64_t at, ngx_http_admission_room_t *room);
+static void ngx_http_admission_assigns_next(ngx_http_admission_assigns_t *aa);
+
+
+static ngx_rbtree_t       ngx_http_admission_assign_events;
+static ngx_rbtree_node_t  ngx_http_admission_assign_sentinel;
+
+
+ngx_http_admission_assign_t *
+ngx_http_admission_vwr_assign(ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_assign_done_pt done, void *data)
+{
+    ngx_http_admission_assign_t   *as;
+    ngx_http_admission_assigns_t  *aa;
+
+    if (ngx_http_admission_redis() == NULL) {
+        return NULL;
+    }
+
+    as = ngx_alloc(sizeof(ngx_http_admission_assign_t), ngx_cycle->log);
+    if (as == NULL) {
+        return NULL;
+    }
+
+    aa = ngx_http_admission_assigns(event);
+    if (aa == NULL) {
+        ngx_free(as);
+        return NULL;
+    }
+
+    as->done = done;
+    as->data = data;
+
+    aa->conf = conf;
+
+    ngx_queue_insert_tail(&aa->waiting, &as->queue);
+
+    if (ngx_queue_empty(&aa->out)) {
+        ngx_post_event(&aa->send, &ngx_posted_events);
+    }
+
+    return as;
+}
+
+
+/* a position that was asked for already is nobody's */
+
+void
+ngx_http_admission_vwr_assign_cancel(ngx_http_admission_assign_t *as)
+{
+    as->done = NULL;
+}
+
+
+static ngx_http_admission_assigns_t *
+ngx_http_admission_assigns(ngx_str_t *event)
+{
+    uint32_t                       hash;
+    ngx_http_admission_assigns_t  *aa;
+
+    if (ngx_http_admission_assign_events.root == NULL) {
+        ngx_rbtree_init(&ngx_http_admission_assign_events,
+                        &ngx_http_admission_assign_sentinel,
+                        ngx_str_rbtree_insert_value);
+    }
+
+    hash = ngx_crc32_short(event->data, event->len);
+
+    aa = (ngx_http_admission_assigns_t *)
+             ngx_str_rbtree_lookup(&ngx_http_admission_assign_events, event,
+                                   hash);
+    if (aa) {
+        return aa;
+    }
+
+    aa = ngx_calloc(sizeof(ngx_http_admission_assigns_t) + event->len,
+                    ngx_cycle->log);
+    if (aa == NULL) {
+        return NULL;
+    }
+
+    ngx_memcpy(aa->id, event->data, event->len);
+    aa->sn.str.len = event->len;
+    aa->sn.str.data = aa->id;
+    aa->sn.node.key = hash;
+
+    ngx_queue_init(&aa->waiting);
+    ngx_queue_init(&aa->out);
+
+    aa->send.handler = ngx_http_admission_assigns_send;
+    aa->send.data = aa;
+    aa->send.log = ngx_cycle->log;
+
+    ngx_rbtree_insert(&ngx_http_admission_assign_events, &aa->sn.node);
+
+    return aa;
+}
+
+
+static void
+ngx_http_admission_assigns_send(ngx_event_t *ev)
+{
+    ngx_uint_t                     n;
+    ngx_http_admission_assigns_t  *aa;
+
+    aa = ev->data;
+
+    n = ngx_http_admission_assigns_take(aa);
+
+    if (n == 0) {
+        ngx_http_admission_assigns_next(aa);
+        return;
+    }
+
+    if (ngx_http_admission_vwr_issue(&aa->sn.str, aa->conf, n,
+                                     ngx_http_admission_assigns_done, aa)
+        == NULL)
+    {
+        ngx_http_admission_assigns_done(aa, NGX_ERROR, 0, 0, NULL);
+    }
+}
+
+
+/* those who wait go out, but for those who have gone away */
+
+static ngx_uint_t
+ngx_http_admission_assigns_take(ngx_http_admission_assigns_t *aa)
+{
+    ngx_uint_t                    n;
+    ngx_queue_t                  *q;
+    ngx_http_admission_assign_t  *as;
+
+    n = 0;
+
+    while (!ngx_queue_empty(&aa->waiting)) {
+        q = ngx_queue_head(&aa->waiting);
+        ngx_queue_remove(q);
+
+        as = ngx_queue_data(q, ngx_http_admission_assign_t, queue);
+
+        if (as->done == NULL) {
+            ngx_free(as);
+            continue;
+        }
+
+        ngx_queue_insert_tail(&aa->out, q);
+        n++;
+    }
+
+    return n;
+}
+
+
+static void
+ngx_http_admission_assigns_done(void *data, ngx_int_t rc, int64_t first,
+    int64_t at, ngx_http_admission_room_t *room)
+{
+    ngx_http_admission_assigns_t  *aa = data;
+
+    if (rc != NGX_OK) {
+
+        /* who waits has no time left for another call like that one */
+
+        (void) ngx_http_admission_assigns_take(aa);
+    }
+
+    ngx_http_admission_assigns_tell(aa, rc, first, at, room);
+    ngx_http_admission_assigns_next(aa);
+}
+
+
+/* they may ask again, or cancel others, meanwhile */
+
+static void
+ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa, ngx_int_t rc,
+    int64_t first, int64_t at, ngx_http_admission_room_t *room)
+{
+    int64_t                       position;
+    ngx_queue_t                  *q;
+    ngx_http_admission_assign_t  *as;
+
+    position = first;
+
+    while (!ngx_queue_empty(&aa->out)) {
+        q = ngx_queue_head(&aa->out);
+
+        as = ngx_queue_data(q, ngx_http_admission_assign_t, queue);
+
+        if (as->done) {
+            as->done(as->data, rc, position, at, room);
+        }
+
+        /* as long as it is in there nothing is sent */
+
+        ngx_queue_remove(q);
+        ngx_free(as);
+
+        if (first) {
+            position++;
+            at++;
+        }
+    }
+}
+
+
+static void
+ngx_http_admission_assigns_next(ngx_http_admission_assigns_t *aa)
+{
+    if (!ngx_queue_empty(&aa->waiting)) {
+        ngx_post_event(&aa->send, &ngx_posted_events);
+        return;
+    }
+
+    ngx_rbtree_delete(&ngx_http_admission_assign_events, &aa->sn.node);
+    ngx_free(aa);
+}

@@ -1,0 +1,661 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What a host knows of waiting rooms, in shared memory, with the events.
+ * Active ones are in a queue of their own, in the order of their steps.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_zone_shm.h"
+
+
+#define NGX_HTTP_ADMISSION_ROOM_MARK     60000      /* ms */
+#define NGX_HTTP_ADMISSION_ROOM_FULL     2000       /* ms, several times as
+                                                       long as a look comes
+                                                       again */
+#define NGX_HTTP_ADMISSION_ROOM_POINT    10000000   /* us between points of
+                                                       the trail */
+
+/* the rate is what passed in about the last minute, once there are 5 s */
+#define NGX_HTTP_ADMISSION_ROOM_MEASURE  60000000
+#define NGX_HTTP_ADMISSION_ROOM_FIRST    5000000
+#define NGX_HTTP_ADMISSION_ROOM_GAP      3000000
+
+
+static ngx_http_admission_event_node_t *ngx_http_admission_room_node_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *event);
+static ngx_int_t ngx_http_admission_room_make_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
+static void ngx_http_admission_room_merge_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
+    ngx_http_admission_room_t *room, ngx_msec_t session_max);
+static void ngx_http_admission_room_trail_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
+    ngx_http_admission_room_t *room, ngx_msec_t session_max);
+static void ngx_http_admission_room_measure(
+    ngx_http_admission_room_node_t *rn, ngx_http_admission_room_t *room);
+static void ngx_http_admission_room_move_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
+    ngx_uint_t active);
+static void ngx_http_admission_room_unknown(ngx_http_admission_room_t *room);
+
+
+ngx_int_t
+ngx_http_admission_room_get(ngx_str_t *event, ngx_http_admission_room_t *room)
+{
+    ngx_int_t                         rc;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_shctx_t       *sh;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+    sh = zone->sh;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    if (en) {
+        *room = en->room->room;
+        rc = NGX_OK;
+
+    } else {
+        ngx_http_admission_room_unknown(room);
+
+        rc = (sh->listed
+              && (sh->rooms_full == 0
+                  || ngx_current_msec - sh->rooms_full
+                     > NGX_HTTP_ADMISSION_ROOM_FULL))
+             ? NGX_OK : NGX_DECLINED;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return rc;
+}
+
+
+void
+ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
+    ngx_msec_t session_max)
+{
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    /* an event that never had a waiting room takes no memory */
+
+    if (room->changed) {
+        en = ngx_http_admission_event_make_locked(zone, event);
+
+    } else {
+        en = ngx_http_admission_room_node_locked(zone, event);
+    }
+
+    if (en && ngx_http_admission_room_make_locked(zone, en) == NGX_OK) {
+        en->state.clock = ngx_max(en->state.clock, room->clock);
+
+        ngx_http_admission_room_merge_locked(zone, en, room, session_max);
+
+    } else if (room->active) {
+        zone->sh->rooms_lost++;
+        zone->sh->rooms_full = ngx_current_msec ? ngx_current_msec : 1;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+int64_t
+ngx_http_admission_room_turn(ngx_str_t *event, int64_t position)
+{
+    int64_t                           time;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    time = en ? ngx_http_admission_trail_turn_locked(en->room, position) : 0;
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return time;
+}
+
+
+ngx_uint_t
+ngx_http_admission_room_listed(ngx_str_t *event)
+{
+    ngx_uint_t                        active;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    active = (en && en->active);
+
+    if (active) {
+        en->room->round = zone->sh->round;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return active;
+}
+
+
+void
+ngx_http_admission_rooms_listed(void)
+{
+    ngx_queue_t                      *q;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_shctx_t       *sh;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+    sh = zone->sh;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    for (q = ngx_queue_head(&sh->rooms);
+         q != ngx_queue_sentinel(&sh->rooms);
+         q = ngx_queue_next(q))
+    {
+        en = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        if (en->room->round != sh->round) {
+            en->room->marked = 0;
+        }
+    }
+
+    sh->round++;
+    sh->listed = 1;
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_room_mark(ngx_str_t *event)
+{
+    ngx_uint_t                        due;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_room_node_t   *rn;
+    ngx_http_admission_event_node_t  *en;
+
+    due = 0;
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    if (en && en->active) {
+        rn = en->room;
+
+        due = (!rn->marked
+               || ngx_current_msec - rn->mark >= NGX_HTTP_ADMISSION_ROOM_MARK);
+
+        if (due) {
+            rn->marked = 1;
+            rn->mark = ngx_current_msec;
+        }
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return due;
+}
+
+
+void
+ngx_http_admission_room_unmark(ngx_str_t *event)
+{
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    if (en) {
+        en->room->marked = 0;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+/* one that is looked at goes to the end, so that the first is the next due */
+
+ngx_int_t
+ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
+    ngx_uint_t max, ngx_msec_t delay)
+{
+    u_char                           *p;
+    ngx_int_t                         rc;
+    ngx_str_t                        *id;
+    ngx_uint_t                        n;
+    ngx_queue_t                      *q, *next, *last;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_shctx_t       *sh;
+    ngx_http_admission_event_node_t  *en;
+
+    rc = NGX_OK;
+    zone = ngx_http_admission_zone;
+    sh = zone->sh;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    last = ngx_queue_last(&sh->rooms);
+
+    for (q = ngx_queue_head(&sh->rooms), n = 0;
+         q != ngx_queue_sentinel(&sh->rooms) && ids->nelts < max;
+         q = next)
+    {
+        next = (q == last) ? ngx_queue_sentinel(&sh->rooms)
+                           : ngx_queue_next(q);
+
+        en = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        if ((ngx_msec_int_t) (en->room->due - ngx_current_msec) > 0) {
+
+            /* some before it may be out, for longer than others take */
+
+            if (++n > 2 * max) {
+                break;
+            }
+
+            continue;
+        }
+
+        id = ngx_array_push(ids);
+        p = ngx_pnalloc(pool, en->len);
+
+        if (id == NULL || p == NULL) {
+            rc = NGX_ERROR;
+            break;
+        }
+
+        ngx_memcpy(p, en->id, en->len);
+        id->len = en->len;
+        id->data = p;
+
+        en->room->due = ngx_current_msec + delay;
+
+        ngx_queue_remove(q);
+        ngx_queue_insert_tail(&sh->rooms, q);
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return rc;
+}
+
+
+void
+ngx_http_admission_room_next(ngx_str_t *event, ngx_msec_t delay)
+{
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    en = ngx_http_admission_room_node_locked(zone, event);
+
+    if (en) {
+        en->room->due = ngx_current_msec + delay;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_rooms_configured(void)
+{
+    ngx_uint_t                  done;
+    ngx_http_admission_zone_t  *zone;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    done = (zone->sh->configured >= zone->generation);
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return done;
+}
+
+
+void
+ngx_http_admission_rooms_configure(ngx_uint_t done)
+{
+    ngx_http_admission_zone_t  *zone;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    zone->sh->configured = done ? zone->generation : 0;
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_rooms_lost(void)
+{
+    ngx_uint_t                  n;
+    ngx_http_admission_zone_t  *zone;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    n = zone->sh->rooms_lost;
+    zone->sh->rooms_lost = 0;
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return n;
+}
+
+
+int64_t
+ngx_http_admission_room_estimate(ngx_http_admission_room_t *room,
+    ngx_http_admission_event_conf_t *conf, int64_t ahead)
+{
+    int64_t  rate;
+
+    rate = room->measured;
+
+    if (rate <= 0) {
+        rate = room->rate;
+    }
+
+    if (rate <= 0) {
+
+        /* paused: as if it went on as configured */
+
+        rate = ngx_max(conf->vwr_rate, 1) * 1000;
+    }
+
+    return (ahead * 1000 + rate - 1) / rate;
+}
+
+
+ngx_uint_t
+ngx_http_admission_room_next_poll(int64_t ahead)
+{
+    if (ahead <= 500) {
+        return 2;
+    }
+
+    if (ahead <= 2000) {
+        return 5;
+    }
+
+    return ahead <= 10000 ? 10 : 15;
+}
+
+
+void
+ngx_http_admission_room_free_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    if (en->room == NULL) {
+        return;
+    }
+
+    ngx_http_admission_trail_free_locked(zone, en->room);
+    ngx_slab_free_locked(zone->shpool, en->room);
+    en->room = NULL;
+}
+
+
+void
+ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_event_node_t *oen)
+{
+    ngx_http_admission_room_node_t  *rn, *orn;
+
+    if (ngx_http_admission_room_make_locked(zone, en) != NGX_OK) {
+        return;
+    }
+
+    rn = en->room;
+    orn = oen->room;
+
+    rn->room = orn->room;
+    rn->marked = orn->marked;
+    rn->mark = orn->mark;
+    rn->us = orn->us;
+    rn->passed = orn->passed;
+
+    ngx_http_admission_room_move_locked(zone, en, oen->active);
+    ngx_http_admission_trail_copy_locked(zone, en, orn);
+}
+
+
+/* the event, if it has a room */
+
+static ngx_http_admission_event_node_t *
+ngx_http_admission_room_node_locked(ngx_http_admission_zone_t *zone,
+    ngx_str_t *event)
+{
+    uint32_t                          hash;
+    ngx_http_admission_event_node_t  *en;
+
+    hash = ngx_crc32_short(event->data, event->len);
+
+    en = ngx_http_admission_event_lookup_locked(zone, event, hash);
+
+    return (en && en->room) ? en : NULL;
+}
+
+
+static ngx_int_t
+ngx_http_admission_room_make_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    ngx_http_admission_room_node_t  *rn;
+
+    if (en->room) {
+        return NGX_OK;
+    }
+
+    rn = ngx_http_admission_event_alloc_locked(zone,
+                                 sizeof(ngx_http_admission_room_node_t), en);
+    if (rn == NULL) {
+        return NGX_DECLINED;
+    }
+
+    ngx_http_admission_room_unknown(&rn->room);
+    ngx_queue_init(&rn->trail);
+
+    en->room = rn;
+
+    return NGX_OK;
+}
+
+
+/*
+ * Answers may come out of order: the counters are those of the latest
+ * activation and never go back, what was decided is the latest.
+ */
+
+static void
+ngx_http_admission_room_merge_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_room_t *room,
+    ngx_msec_t session_max)
+{
+    ngx_http_admission_room_t       *known;
+    ngx_http_admission_room_node_t  *rn;
+
+    rn = en->room;
+    known = &rn->room;
+
+    if (room->activation > known->activation) {
+        ngx_http_admission_trail_free_locked(zone, rn);
+
+        known->activation = room->activation;
+        known->next = 0;
+        known->serving = 0;
+        known->clock = room->clock;
+    }
+
+    if (room->activation == known->activation) {
+        ngx_http_admission_room_measure(rn, room);
+        ngx_http_admission_room_trail_locked(zone, en, room, session_max);
+
+        known->next = ngx_max(known->next, room->next);
+        known->serving = ngx_max(known->serving, room->serving);
+        known->clock = ngx_max(known->clock, room->clock);
+        known->updated = room->updated;
+        known->issue = room->issue;
+    }
+
+    if (room->changed >= known->changed) {
+        known->active = room->active;
+        known->by_config = room->by_config;
+        known->api_rate = room->api_rate;
+        known->rate = room->rate;
+        known->changed = room->changed;
+
+        ngx_http_admission_room_move_locked(zone, en, room->active);
+    }
+}
+
+
+/*
+ * A point is what was known last before the counter moved on: where it stood
+ * for a while, the trail has the end of that time.
+ */
+
+static void
+ngx_http_admission_room_trail_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_room_t *room,
+    ngx_msec_t session_max)
+{
+    int64_t                         last;
+    ngx_http_admission_room_t      *known;
+    ngx_http_admission_room_node_t  *rn;
+
+    rn = en->room;
+    known = &rn->room;
+
+    last = ngx_http_admission_trail_last_locked(rn);
+
+    if (last == 0) {
+        ngx_http_admission_trail_add_locked(zone, en, room->clock,
+                                            room->serving);
+        return;
+    }
+
+    if (room->serving > known->serving
+        && room->clock - last >= NGX_HTTP_ADMISSION_ROOM_POINT
+        && known->clock > last)
+    {
+        ngx_http_admission_trail_add_locked(zone, en, known->clock,
+                                            known->serving);
+
+        ngx_http_admission_trail_trim_locked(zone, rn,
+                            room->clock - (int64_t) session_max * 1000);
+    }
+}
+
+
+/*
+ * Only time in which somebody waits counts, and no more than the rate lets
+ * pass: what an operator moves by hand is no measure of what comes.
+ */
+
+static void
+ngx_http_admission_room_measure(ngx_http_admission_room_node_t *rn,
+    ngx_http_admission_room_t *room)
+{
+    int64_t                     us, passed;
+    ngx_http_admission_room_t  *known;
+
+    known = &rn->room;
+
+    if (room->rate != known->rate) {
+        rn->us = 0;
+        rn->passed = 0;
+    }
+
+    us = room->updated - known->updated;
+    passed = (room->serving - known->serving) * 1000;
+
+    if (known->active && known->serving < known->next
+        && us > 0 && us <= NGX_HTTP_ADMISSION_ROOM_GAP && passed >= 0)
+    {
+        rn->us += us;
+        rn->passed += room->rate ? ngx_min(passed,
+                                           room->rate * us / 1000000 + 1000)
+                                 : passed;
+    }
+
+    if (rn->us > NGX_HTTP_ADMISSION_ROOM_MEASURE) {
+        rn->us /= 2;
+        rn->passed /= 2;
+    }
+
+    known->measured = (rn->us >= NGX_HTTP_ADMISSION_ROOM_FIRST)
+                      ? rn->passed * 1000000 / rn->us : -1;
+}
+
+
+static void
+ngx_http_admission_room_move_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_uint_t active)
+{
+    if (en->active == active) {
+        return;
+    }
+
+    en->active = (u_char) active;
+
+    ngx_queue_remove(&en->lru);
+
+    if (active) {
+        en->room->marked = 0;
+        en->room->due = ngx_current_msec;
+
+        ngx_queue_insert_head(&zone->sh->rooms, &en->lru);
+
+    } else {
+        ngx_queue_insert_head(&zone->sh->lru, &en->lru);
+    }
+}
+
+
+static void
+ngx_http_admission_room_unknown(ngx_http_admission_room_t *room)
+{
+    ngx_memzero(room, sizeof(ngx_http_admission_room_t));
+
+    room->api_rate = -1;
+    room->measured = -1;
+}
