@@ -1,3 +1,4 @@
+-- @include queue_state_lib.lua
 -- @include queue_lib.lua
 --
 -- An operator looks, clears, or sets the threshold.

@@ -1,4 +1,4 @@
--- @include queue_lib.lua
+-- @include queue_state_lib.lua
 --
 -- A user joins, or asks how it stands: each call is a heartbeat, and one
 -- that shows a place that counts puts its holder back into the line.
@@ -13,7 +13,39 @@ q.e_adm, q.e_exp = ARGV[22] + 0, ARGV[23] + 0
 
 q.nplaces = ARGV[24] + 0
 
-local CHECK, RESTORE = '0', '3'
+local CHECK, RESTORE, REPORT = '0', '3', '4'
+
+local active = call('ZSCORE', k.active, q.user)
+local score = call('ZSCORE', k.queue, q.user)
+
+-- a place that may be better than where its holder stands
+local lower = false
+for i = 25, 22 + q.nplaces * 3, 3 do
+  lower = lower or not score or ARGV[i] + 0 < score + 0
+end
+
+-- Most calls: one who waits asks, or a new one joins those who wait.
+if not active and not lower and q.e_adm == 0 and q.epoch ~= 0
+   and (q.host_epoch == 0 or q.host_epoch == q.epoch)
+   and q.ms >= q.touched and q.ms - q.touched <= 3600000
+   and q.ms - q.beacon > 60000 and ARGV[18] ~= RESTORE
+then
+  if score then
+    call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
+    return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score + 0)
+  end
+  if ARGV[18] == CHECK and q.at == 0 and q.size > 0 then
+    q.clock = math.max(q.us, q.clock + 1)
+    local s = 2 * q.clock + 1
+    call('HSET', k.state, 'clock', string.format('%.0f', q.clock))
+    call('ZADD', k.queue, string.format('%.0f', s), q.user)
+    call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
+    q.size = q.size + 1
+    return q.reply(WAITING, q.size, s)
+  end
+end
+
+-- @include queue_lib.lua
 
 -- s that a token ends before its slot, and passes after its end
 local LEEWAY = 5
@@ -59,16 +91,14 @@ function q.seen_waiting()
   call('ZREM', k.leaving, q.user)
 end
 
--- A newcomer's score is the greatest of all: no need to look for the rank.
-function q.wait_at(score, last)
+function q.wait_at(score)
   q.note_busy()
   q.add_waiting(q.user, score)
   q.seen_waiting()
   if q.size == 1 then
     q.touch(k.queue, k.seen, k.epoch, k.state)
   end
-  return q.reply(WAITING, last and q.size
-                          or call('ZRANK', k.queue, q.user) + 1, score)
+  return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
 -- In at once only if nobody waits; expired slots count until taken back, a
@@ -134,11 +164,6 @@ function q.stay_active()
 end
 
 function q.stay_waiting(score)
-  -- most show the place where they stand
-  local lower = false
-  for i = 25, 22 + q.nplaces * 3, 3 do
-    lower = lower or ARGV[i] + 0 < score
-  end
   if lower then
     local place = q.best_place(q.done(q.user))
     if place > 0 and place < score then
@@ -180,10 +205,10 @@ end
 q.hear_host()
 q.touch_all()
 
-local active = call('ZSCORE', k.active, q.user)
 if not active and q.e_adm > 0 then
   q.restore_slot()
   active = call('ZSCORE', k.active, q.user)
+  score = call('ZSCORE', k.queue, q.user)
 end
 
 if ARGV[18] == RESTORE then
@@ -197,7 +222,6 @@ if active then
   end
 end
 
-local score = call('ZSCORE', k.queue, q.user)
 if score then
   return q.stay_waiting(score + 0)
 end
@@ -209,7 +233,12 @@ end
 
 local place = q.best_place(done)
 
-if ARGV[18] ~= CHECK then
+-- A place lets its holder join without a tier 1 token.
+if ARGV[18] == REPORT and place == 0 then
+  return q.reply(NEEDS_TIER1)
+end
+
+if ARGV[18] ~= CHECK and ARGV[18] ~= REPORT then
   if place > 0 then
     return q.wait_at(q.free_score(place))
   end
@@ -243,4 +272,4 @@ if score > 0 then
   return q.wait_at(score)
 end
 
-return q.wait_at(2 * q.tick() + 1, true)
+return q.wait_at(2 * q.tick() + 1)

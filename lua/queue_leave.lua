@@ -1,3 +1,4 @@
+-- @include queue_state_lib.lua
 -- @include queue_lib.lua
 --
 -- A user leaves, at once, or (a beacon of a page that unloads, which a
@@ -14,6 +15,7 @@ if not beacon then
 
 elseif call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user) then
   call('ZADD', k.leaving, q.int(q.ms + 10000), user)
+  call('HSET', k.state, 'beacon', q.int(q.ms))
   q.touch(k.leaving)
 end
 

@@ -1,3 +1,4 @@
+-- @include queue_state_lib.lua
 -- @include queue_lib.lua
 --
 -- One step of the schedule.  Any number of workers and hosts may run it:
