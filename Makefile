@@ -46,7 +46,7 @@ SUM           := $(firstword $(shell cat $(SOURCE)/conf_flags \
                      $(SOURCE)/src/*/*.h $(SOURCE)/src/*/*/*.h 2>/dev/null \
                      | cksum))
 KEY           = $(SUM) $(SOURCE) $(CC) $(CFLAGS) $(WARNINGS) $(LDFLAGS) \
-                $(CONFIGURE) $(sort $(wildcard src/*.c src/*.h lua/*.lua))
+                $(CONFIGURE) $(sort $(wildcard src/*.c src/*.h lua/*.lua pages/*))
 
 # those of the environment or the command line would replace NGINX's own
 unexport CFLAGS LDFLAGS

@@ -14,3 +14,19 @@ $ngx_admission_lua_h:	$ngx_addon_dir/lua/embed.sh $ngx_admission_lua
 	mv $ngx_admission_lua_h.tmp $ngx_admission_lua_h
 
 END
+
+# The pages that people wait on, likewise.
+
+ngx_admission_pages_h=$NGX_OBJS/ngx_http_admission_pages.h
+ngx_admission_pages=`LC_ALL=C ls $ngx_addon_dir/pages/*`
+ngx_admission_pages=`echo $ngx_admission_pages`
+
+cat << END                                                    >> $NGX_MAKEFILE
+
+$NGX_OBJS/addon/src/ngx_http_admission_page_conf.o:	$ngx_admission_pages_h
+
+$ngx_admission_pages_h:	$ngx_admission_pages
+	sh $ngx_addon_dir/pages/embed.sh $ngx_addon_dir/pages/*.html > $ngx_admission_pages_h.tmp
+	mv $ngx_admission_pages_h.tmp $ngx_admission_pages_h
+
+END

@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf_parse.h"
+#include "ngx_http_admission_page.h"
 #include "ngx_http_admission_zone.h"
 
 
@@ -130,6 +131,13 @@ ngx_command_t  ngx_http_admission_commands[] = {
     { ngx_string("admission_cookie"),
       NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_2MORE,
       ngx_http_admission_cookie,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("admission_page"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1234,
+      ngx_http_admission_page,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
@@ -274,6 +282,7 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->secrets = { NULL };
      *     conf->verifiers = { { 0 } };
      *     conf->content = NGX_HTTP_ADMISSION_CONTENT_NONE;
+     *     conf->page = NULL;
      *     conf->admin = 0;
      */
 

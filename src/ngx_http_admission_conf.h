@@ -48,6 +48,7 @@
 #define NGX_HTTP_ADMISSION_CONTENT_QUEUE  1
 #define NGX_HTTP_ADMISSION_CONTENT_VWR    2
 #define NGX_HTTP_ADMISSION_CONTENT_ADMIN  3
+#define NGX_HTTP_ADMISSION_CONTENT_PAGE   4
 
 /* secure= of admission_cookie */
 #define NGX_HTTP_ADMISSION_SECURE_OFF     0
@@ -61,6 +62,9 @@
 
 #define NGX_HTTP_ADMISSION_VWR_RATE_MAX   1000000
 #define NGX_HTTP_ADMISSION_VWR_BURST_MAX  10000000
+
+
+typedef struct ngx_http_admission_page_conf_s  ngx_http_admission_page_conf_t;
 
 
 /* one line of admission_events; times in ms */
@@ -177,6 +181,7 @@ typedef struct {
     ngx_http_admission_verifier_t     verifiers[NGX_HTTP_ADMISSION_TOKEN_KINDS];
 
     ngx_uint_t                         content;       /* NGX_HTTP_..._CONTENT */
+    ngx_http_admission_page_conf_t    *page;          /* of admission_page */
     ngx_flag_t                         admin;         /* of admission_queue_api
                                                        */
 } ngx_http_admission_loc_conf_t;

@@ -1,0 +1,96 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The pages that people wait on (contract, 2: admission_page).
+ *
+ * A page is one HTML document, compiled when the configuration is read into
+ * pieces of fixed text with values between them.  Values depend on the
+ * address and the configuration alone, so that caches may keep the answer;
+ * the page without JavaScript is the exception, and is not stored.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_PAGE_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_PAGE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+#define NGX_HTTP_ADMISSION_PAGE_MAX  262144        /* bytes of a file */
+
+
+/* which pages: masks of what a placeholder is known in */
+#define NGX_HTTP_ADMISSION_PAGE_TIER1  1
+#define NGX_HTTP_ADMISSION_PAGE_TIER2  2
+#define NGX_HTTP_ADMISSION_PAGE_NOJS   4
+
+
+/* placeholders that get their value with the request */
+typedef enum {
+    NGX_HTTP_ADMISSION_PAGE_EVENT = 0,
+    NGX_HTTP_ADMISSION_PAGE_TITLE,
+    NGX_HTTP_ADMISSION_PAGE_ARTIST,
+    NGX_HTTP_ADMISSION_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_HTTP_ADMISSION_PAGE_STATE,          /* these of the page without
+                                               JavaScript */
+    NGX_HTTP_ADMISSION_PAGE_AHEAD,
+    NGX_HTTP_ADMISSION_PAGE_POSITION,
+    NGX_HTTP_ADMISSION_PAGE_SERVING,
+    NGX_HTTP_ADMISSION_PAGE_MINUTES,
+    NGX_HTTP_ADMISSION_PAGE_VALUES
+} ngx_http_admission_page_value_e;
+
+
+/* a document, compiled */
+typedef struct {
+    ngx_array_t                 parts;      /* ngx_http_admission_page_part_t */
+    ngx_str_t                   csp;        /* Content-Security-Policy */
+    ngx_str_t                   tag;        /* names what is fixed, in hex */
+} ngx_http_admission_page_doc_t;
+
+
+typedef struct {
+    ngx_str_t                   text;
+    ngx_uint_t                  value;      /* what follows the text; _VALUES:
+                                               nothing */
+} ngx_http_admission_page_part_t;
+
+
+/* of a location with admission_page */
+struct ngx_http_admission_page_conf_s {
+    ngx_uint_t                      which;  /* NGX_HTTP_..._PAGE_TIER* */
+    ngx_str_t                       next;
+    ngx_str_t                       api;
+    ngx_http_admission_page_doc_t   doc;
+    ngx_http_admission_page_doc_t   nojs;   /* of tier 1 alone */
+};
+
+
+/* the directive */
+char *ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+ngx_int_t ngx_http_admission_page_handler(ngx_http_request_t *r);
+
+/*
+ * Answers with a document and its values (_VALUES of them, as they are to be
+ * read: they are escaped here).  store: caches may keep it.  Returns what a
+ * content handler returns.
+ */
+ngx_int_t ngx_http_admission_page_send(ngx_http_request_t *r,
+    ngx_http_admission_page_doc_t *doc, ngx_str_t *values, ngx_uint_t status,
+    ngx_uint_t store);
+
+
+/* the built-in documents */
+extern ngx_str_t  ngx_http_admission_page_tier1;
+extern ngx_str_t  ngx_http_admission_page_tier2;
+extern ngx_str_t  ngx_http_admission_page_nojs;
+
+
+#endif /* _NGX_HTTP_ADMISSION_PAGE_H_INCLUDED_ */
