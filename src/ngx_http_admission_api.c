@@ -187,6 +187,7 @@ ngx_http_admission_api_event(ngx_http_admission_api_call_t *call)
 {
     u_char                          *id;
     ngx_http_request_t              *r;
+    ngx_http_admission_room_t        room;
     ngx_http_admission_main_conf_t  *mcf;
 
     r = call->request;
@@ -209,6 +210,15 @@ ngx_http_admission_api_event(ngx_http_admission_api_call_t *call)
     mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
     call->conf = ngx_http_admission_event_conf(mcf, &call->event);
+
+    if (call->conf == NULL
+        && (call->route->unlisted
+            || (ngx_http_admission_room_get(&call->event, &room) == NGX_OK
+                && room.activation)))
+    {
+        /* one that the API activated is an event like those listed */
+        call->conf = &mcf->event_default;
+    }
 
     if (call->conf == NULL) {
         return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
@@ -259,23 +269,37 @@ ngx_int_t
 ngx_http_admission_api_wait(ngx_http_admission_api_call_t *call,
     ngx_http_admission_redis_call_t *pending)
 {
+    ngx_int_t  rc;
+
+    if (pending == NULL) {
+        return ngx_http_admission_api_unavailable(call->request);
+    }
+
+    rc = ngx_http_admission_api_suspend(call);
+
+    if (rc == NGX_DONE) {
+        call->ctx->call = pending;
+
+    } else {
+        ngx_http_admission_redis_cancel(pending);
+    }
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_http_admission_api_suspend(ngx_http_admission_api_call_t *call)
+{
     ngx_http_request_t  *r;
 
     r = call->request;
-
-    if (pending == NULL) {
-        return ngx_http_admission_api_unavailable(r);
-    }
-
-    call->ctx->call = pending;
 
     /* a body that is being discarded has its own handler */
 
     if (!r->discard_body) {
 
         if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-            call->ctx->call = NULL;
-            ngx_http_admission_redis_cancel(pending);
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
@@ -300,6 +324,7 @@ ngx_http_admission_api_resume(ngx_http_admission_api_call_t *call)
     /* it is complete: there is nothing left to be cancelled */
 
     call->ctx->call = NULL;
+    call->ctx->assign = NULL;
 
     ngx_http_set_log_request(c->log, r);
 }

@@ -39,6 +39,8 @@ typedef struct {
     const char                         *allow;      /* the same in words */
     ngx_http_admission_api_pt           handler;
     ngx_uint_t                          what;       /* the handler's own */
+    ngx_uint_t                          unlisted;   /* an id will do that is
+                                                       not an event yet */
 } ngx_http_admission_route_t;
 
 
@@ -84,6 +86,12 @@ ngx_int_t ngx_http_admission_api_unavailable(ngx_http_request_t *r);
  */
 ngx_int_t ngx_http_admission_api_wait(ngx_http_admission_api_call_t *call,
     ngx_http_admission_redis_call_t *pending);
+
+/*
+ * The same for an operation that ctx, or a cleanup of the request's pool, can
+ * cancel: NGX_DONE, or an error and the operation is to be cancelled.
+ */
+ngx_int_t ngx_http_admission_api_suspend(ngx_http_admission_api_call_t *call);
 
 /* a completion begins with the first and ends with the second of these */
 void ngx_http_admission_api_resume(ngx_http_admission_api_call_t *call);

@@ -28,8 +28,7 @@
 #define PLACE    (1 << NGX_HTTP_ADMISSION_TOKEN_PLACE)
 
 #define NONE     0
-#define OURS     (TIER1|TIER2|VISITOR|TICKET|PLACE)
-#define ALL      (OURS|USER)
+#define ALL      (TIER1|TIER2|USER|VISITOR|TICKET|PLACE)
 
 
 typedef enum {
@@ -82,24 +81,38 @@ static u_char *ngx_http_admission_claim_encode(u_char *p,
       ngx_http_admission_claim_##type, kinds, required,                       \
       "claim \"" #name "\" missing or wrong" }
 
+/* a ticket is in addresses, so what it is called there is short */
+
+#define SHORT(short, name, type, required)                                    \
+    { ngx_string(short), offsetof(ngx_http_admission_claims_t, name),         \
+      ngx_http_admission_claim_##type, TICKET, required,                      \
+      "claim \"" short "\" missing or wrong" }
+
 /* in the order in which they are signed */
 
 static ngx_http_admission_claim_t  ngx_http_admission_claims[] = {
 
-    CLAIM(sub, event, TIER1|TIER2|TICKET|PLACE, TIER1|TIER2|TICKET|PLACE),
-    CLAIM(uid, user, TIER1|TIER2|TICKET|PLACE, TIER2|PLACE),
-    CLAIM(vis, user, TIER1|VISITOR|TICKET, VISITOR),
+    CLAIM(sub, event, TIER1|TIER2|PLACE, TIER1|TIER2|PLACE),
+    CLAIM(uid, user, TIER1|TIER2|PLACE, TIER2|PLACE),
+    CLAIM(vis, user, TIER1|VISITOR, VISITOR),
 
     CLAIM(tier, integer, TIER1|TIER2, TIER1),
-    CLAIM(position, integer, TIER1|TICKET, TICKET),
+    CLAIM(position, integer, TIER1, NONE),
     CLAIM(score, integer, PLACE, PLACE),
 
-    CLAIM(at, integer, TIER1|TICKET|PLACE, TICKET|PLACE),
-    CLAIM(act, integer, TIER1|TICKET, TICKET),
+    CLAIM(at, integer, TIER1|PLACE, PLACE),
+    CLAIM(act, integer, TIER1, NONE),
     CLAIM(adm, integer, TIER1|TIER2, NONE),
     CLAIM(epoch, integer, PLACE, NONE),
 
-    CLAIM(iat, date, OURS, NONE),
+    SHORT("e", sub, event, TICKET),
+    SHORT("u", uid, user, NONE),
+    SHORT("v", vis, user, TICKET),
+    SHORT("p", position, integer, TICKET),
+    SHORT("t", at, integer, TICKET),
+    SHORT("a", act, integer, TICKET),
+
+    CLAIM(iat, date, TIER1|TIER2|VISITOR|PLACE, NONE),
     CLAIM(nbf, date, ALL, NONE),
     CLAIM(exp, date, ALL, ALL),
 

@@ -93,6 +93,13 @@ ngx_command_t  ngx_http_admission_commands[] = {
       0,
       NULL },
 
+    { ngx_string("admission_tier1"),
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_TAKE12,
+      ngx_http_admission_tier1,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("admission_tier2"),
       NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_1MORE,
       ngx_http_admission_tier2,
@@ -106,6 +113,13 @@ ngx_command_t  ngx_http_admission_commands[] = {
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_admission_loc_conf_t, deny),
       &ngx_http_admission_deny_modes },
+
+    { ngx_string("admission_waiting_uri"),
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_http_set_complex_value_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_admission_loc_conf_t, waiting_uri),
+      NULL },
 
     { ngx_string("admission_queue_uri"),
       NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_TAKE1,
@@ -149,11 +163,25 @@ ngx_command_t  ngx_http_admission_commands[] = {
       0,
       NULL },
 
+    { ngx_string("admission_vwr_api"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_http_admission_content,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_HTTP_ADMISSION_CONTENT_VWR,
+      NULL },
+
+    { ngx_string("admission_admin_api"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_http_admission_content,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_HTTP_ADMISSION_CONTENT_ADMIN,
+      NULL },
+
     { ngx_string("admission_queue_api"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE1,
       ngx_http_admission_queue_api,
       NGX_HTTP_LOC_CONF_OFFSET,
-      0,
+      NGX_HTTP_ADMISSION_CONTENT_QUEUE,
       NULL },
 
       ngx_null_command
@@ -185,6 +213,13 @@ static ngx_http_admission_user_conf_t  ngx_http_admission_user_default = {
     ngx_null_string,
     ngx_null_string,
     ngx_null_string
+};
+
+
+static ngx_http_admission_tier1_conf_t  ngx_http_admission_tier1_default = {
+    NGX_HTTP_ADMISSION_OFF,
+    { ngx_null_string, NULL, NULL, NULL, { 0 } },
+    1
 };
 
 
@@ -273,7 +308,9 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *
      *     conf->event = NULL;
      *     conf->user = NULL;
+     *     conf->tier1 = NULL;
      *     conf->tier2 = NULL;
+     *     conf->waiting_uri = NULL;
      *     conf->queue_uri = NULL;
      *     conf->login_uri = NULL;
      *     conf->bypass = NULL;
@@ -313,7 +350,9 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_http_admission_merge(event, NULL);
     ngx_http_admission_merge(user, &ngx_http_admission_user_default);
+    ngx_http_admission_merge(tier1, &ngx_http_admission_tier1_default);
     ngx_http_admission_merge(tier2, &ngx_http_admission_tier2_default);
+    ngx_http_admission_merge(waiting_uri, NULL);
     ngx_http_admission_merge(queue_uri, NULL);
     ngx_http_admission_merge(login_uri, NULL);
     ngx_http_admission_merge(bypass, NULL);
@@ -490,6 +529,13 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
         break;
     }
 
+    if (conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
+        && conf->secrets[NGX_HTTP_ADMISSION_SECRET_TIER1] == NULL)
+    {
+        what = "admission_tier1";
+        needs = "\"admission_secret tier1\"";
+    }
+
     if (conf->tier2->mode != NGX_HTTP_ADMISSION_OFF) {
 
         if (conf->secrets[NGX_HTTP_ADMISSION_SECRET_TIER2] == NULL) {
@@ -519,6 +565,13 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
         }
     }
 
+    if (conf->content == NGX_HTTP_ADMISSION_CONTENT_VWR
+        && conf->secrets[NGX_HTTP_ADMISSION_SECRET_TIER1] == NULL)
+    {
+        what = "admission_vwr_api";
+        needs = "\"admission_secret tier1\"";
+    }
+
     if (what) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"%s\" needs %s in the same location, or above it",
@@ -527,6 +580,7 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
     }
 
     if (conf->user->source != NGX_HTTP_ADMISSION_USER_OFF
+        || conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
         || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF
         || conf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
     {

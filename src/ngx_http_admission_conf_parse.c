@@ -8,8 +8,10 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_admin_api.h"
 #include "ngx_http_admission_conf_parse.h"
 #include "ngx_http_admission_queue_api.h"
+#include "ngx_http_admission_vwr_api.h"
 
 
 static char *ngx_http_admission_user_param(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -30,6 +32,16 @@ static ngx_int_t ngx_http_admission_origin(ngx_str_t *origin);
 static char *ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
     ngx_http_complex_value_t *cv);
 static ngx_int_t ngx_http_admission_next(ngx_str_t *list, ngx_str_t *item);
+
+
+/* by NGX_HTTP_ADMISSION_CONTENT_* */
+
+static ngx_http_handler_pt  ngx_http_admission_content_handlers[] = {
+    NULL,
+    ngx_http_admission_queue_api_handler,
+    ngx_http_admission_vwr_api_handler,
+    ngx_http_admission_admin_api_handler
+};
 
 
 char *
@@ -266,6 +278,68 @@ ngx_http_admission_user_algs(ngx_str_t *names, ngx_uint_t *algs)
     }
 
     return *algs ? NGX_OK : NGX_DECLINED;
+}
+
+
+char *
+ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_admission_loc_conf_t  *lcf = conf;
+
+    ngx_str_t                        *value, bind;
+    ngx_uint_t                        flag;
+    ngx_http_admission_tier1_conf_t  *tier1;
+
+    if (lcf->tier1) {
+        return "is duplicate";
+    }
+
+    tier1 = ngx_pcalloc(cf->pool, sizeof(ngx_http_admission_tier1_conf_t));
+    if (tier1 == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    tier1->bind = 1;
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "auto") == 0) {
+        tier1->mode = NGX_HTTP_ADMISSION_AUTO;
+
+    } else if (ngx_http_admission_conf_flag(&value[1], &flag) == NGX_OK) {
+        tier1->mode = flag ? NGX_HTTP_ADMISSION_ON : NGX_HTTP_ADMISSION_OFF;
+
+    } else if (ngx_http_script_variables_count(&value[1])) {
+        tier1->mode = NGX_HTTP_ADMISSION_VARIABLE;
+
+        if (ngx_http_admission_value(cf, &value[1], &tier1->value)
+            != NGX_CONF_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+
+    } else {
+        return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
+                                               "\"off\", \"auto\", \"on\", "
+                                               "or a variable that says one "
+                                               "of them");
+    }
+
+    if (cf->args->nelts == 3) {
+
+        if (ngx_http_admission_conf_param(&value[2], "bind", &bind) != NGX_OK
+            || ngx_http_admission_conf_flag(&bind, &flag) != NGX_OK)
+        {
+            return ngx_http_admission_conf_invalid(cf, cmd, &value[2],
+                                                   "\"bind=on|off\"");
+        }
+
+        tier1->bind = flag;
+    }
+
+    lcf->tier1 = tier1;
+
+    return NGX_CONF_OK;
 }
 
 
@@ -717,18 +791,33 @@ ngx_http_admission_origin(ngx_str_t *origin)
 
 
 char *
-ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_admission_loc_conf_t  *lcf = conf;
 
-    ngx_str_t                 *value, param;
-    ngx_uint_t                 flag;
     ngx_http_core_loc_conf_t  *clcf;
 
     if (lcf->content != NGX_HTTP_ADMISSION_CONTENT_NONE) {
         return "is duplicate, or stands beside another content handler of "
                "the module";
     }
+
+    lcf->content = cmd->offset;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    clcf->handler = ngx_http_admission_content_handlers[cmd->offset];
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_admission_loc_conf_t  *lcf = conf;
+
+    ngx_str_t   *value, param;
+    ngx_uint_t   flag;
 
     if (cf->args->nelts == 2) {
         value = cf->args->elts;
@@ -743,12 +832,7 @@ ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         lcf->admin = flag;
     }
 
-    lcf->content = NGX_HTTP_ADMISSION_CONTENT_QUEUE;
-
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-    clcf->handler = ngx_http_admission_queue_api_handler;
-
-    return NGX_CONF_OK;
+    return ngx_http_admission_content(cf, cmd, conf);
 }
 
 

@@ -37,10 +37,15 @@ ngx_int_t ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag);
 char *ngx_http_admission_enum(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 char *ngx_http_admission_user(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+/* a content handler, the NGX_HTTP_ADMISSION_CONTENT_* that cmd->offset is */
+char *ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 

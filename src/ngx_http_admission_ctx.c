@@ -117,4 +117,9 @@ ngx_http_admission_ctx_cleanup(void *data)
         ngx_http_admission_redis_cancel(ctx->call);
         ctx->call = NULL;
     }
+
+    if (ctx->assign) {
+        ngx_http_admission_vwr_assign_cancel(ctx->assign);
+        ctx->assign = NULL;
+    }
 }

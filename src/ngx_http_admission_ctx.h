@@ -17,6 +17,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_vwr.h"
 
 
 typedef enum {
@@ -54,7 +55,8 @@ typedef struct {
     ngx_table_elt_t                   *authorization;
 
     ngx_http_admission_claims_t       *entry;       /* verified entry token
-                                                       that let it pass */
+                                                       that let it pass, a
+                                                       tier or both */
 
     ngx_http_admission_verdict_e       verdict;
     const char                        *reason;      /* constant text, or
@@ -74,10 +76,15 @@ typedef struct {
                                                        request waits for;
                                                        cancelled by the
                                                        cleanup */
+    ngx_http_admission_assign_t       *assign;      /* likewise */
     ngx_int_t                          answer;      /* of that operation */
     unsigned                           answered:1;
+    ngx_uint_t                         looked;      /* the pass in which it
+                                                       waited for the state of
+                                                       the waiting room */
 
     unsigned                           no_store:1;  /* the answer is ours */
+    unsigned                           personal:1;  /* it carries a token */
 
     struct ngx_http_admission_api_call_s  *api;     /* the call that the
                                                        request is */

@@ -21,6 +21,8 @@ static ngx_int_t ngx_http_admission_deny_redirect(ngx_http_request_t *r,
     ngx_str_t *target);
 static ngx_int_t ngx_http_admission_deny_json(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *target);
+static ngx_int_t ngx_http_admission_deny_error(ngx_http_request_t *r,
+    ngx_uint_t status, const char *code, const char *text, ngx_str_t *target);
 static ngx_int_t ngx_http_admission_deny_target(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *event,
     ngx_str_t *target);
@@ -153,8 +155,51 @@ static ngx_int_t
 ngx_http_admission_deny_json(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *target)
 {
-    u_char     *p;
-    ngx_str_t   json, more;
+    switch (verdict) {
+
+    case NGX_HTTP_ADMISSION_VERDICT_USER:
+        return ngx_http_admission_deny_error(r, NGX_HTTP_UNAUTHORIZED,
+                                             "USER_REQUIRED", "User required",
+                                             target);
+
+    case NGX_HTTP_ADMISSION_VERDICT_TIER1:
+        return ngx_http_admission_deny_error(r, NGX_HTTP_FORBIDDEN,
+                                             "TIER1_REQUIRED",
+                                             "Waiting room token required",
+                                             target);
+
+    default: /* NGX_HTTP_ADMISSION_VERDICT_TIER2 */
+        return ngx_http_admission_deny_error(r, NGX_HTTP_FORBIDDEN,
+                                             "TIER2_REQUIRED",
+                                             "Queue entry token required",
+                                             target);
+    }
+}
+
+
+ngx_int_t
+ngx_http_admission_deny_to_waiting(ngx_http_request_t *r, const char *code,
+    const char *text, ngx_str_t *event)
+{
+    ngx_str_t  target;
+
+    if (ngx_http_admission_deny_target(r, NGX_HTTP_ADMISSION_VERDICT_TIER1,
+                                       event, &target)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_deny_error(r, NGX_HTTP_FORBIDDEN, code, text,
+                                         &target);
+}
+
+
+static ngx_int_t
+ngx_http_admission_deny_error(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_str_t *target)
+{
+    ngx_str_t  json, more;
 
     ngx_str_null(&more);
 
@@ -166,25 +211,17 @@ ngx_http_admission_deny_json(ngx_http_request_t *r,
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        p = ngx_pnalloc(r->pool, sizeof("\"redirectTo\":") - 1 + json.len);
-        if (p == NULL) {
+        more.data = ngx_pnalloc(r->pool,
+                                sizeof("\"redirectTo\":") - 1 + json.len);
+        if (more.data == NULL) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        more.data = p;
-        more.len = ngx_sprintf(p, "\"redirectTo\":%V", &json) - p;
+        more.len = ngx_sprintf(more.data, "\"redirectTo\":%V", &json)
+                   - more.data;
     }
 
-    if (verdict == NGX_HTTP_ADMISSION_VERDICT_USER) {
-        return ngx_http_admission_respond_error(r, NGX_HTTP_UNAUTHORIZED,
-                                                "USER_REQUIRED",
-                                                "User required", &more);
-    }
-
-    return ngx_http_admission_respond_error(r, NGX_HTTP_FORBIDDEN,
-                                            "TIER2_REQUIRED",
-                                            "Queue entry token required",
-                                            &more);
+    return ngx_http_admission_respond_error(r, status, code, text, &more);
 }
 
 
@@ -195,6 +232,8 @@ ngx_http_admission_deny_target(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *event, ngx_str_t *target)
 {
     ngx_int_t                       rc;
+    ngx_str_t                       page;
+    ngx_http_complex_value_t       *uri;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
@@ -216,7 +255,16 @@ ngx_http_admission_deny_target(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    rc = ngx_http_admission_deny_uri(r, lcf->queue_uri, target);
+    if (verdict == NGX_HTTP_ADMISSION_VERDICT_TIER1) {
+        uri = lcf->waiting_uri;
+        ngx_str_set(&page, "/vwr/");
+
+    } else {
+        uri = lcf->queue_uri;
+        ngx_str_set(&page, "/queue/");
+    }
+
+    rc = ngx_http_admission_deny_uri(r, uri, target);
 
     if (rc != NGX_DECLINED) {
         return rc;
@@ -224,14 +272,14 @@ ngx_http_admission_deny_target(ngx_http_request_t *r,
 
     /* an event id has no character to escape */
 
-    target->len = sizeof("/queue/") - 1 + event->len;
+    target->len = page.len + event->len;
 
     target->data = ngx_pnalloc(r->pool, target->len);
     if (target->data == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_sprintf(target->data, "/queue/%V", event);
+    ngx_sprintf(target->data, "%V%V", &page, event);
 
     return NGX_OK;
 }

@@ -19,11 +19,18 @@
 
 
 /*
- * Tells a denial: verdict is one of USER, TIER2 and ERROR, event that of the
- * request and may be empty.  Returns what to finalize the request with.
+ * Tells a denial: verdict is one of USER, TIER1, TIER2 and ERROR, event
+ * that of the request and may be empty.  Returns what to finalize the request with.
  */
 ngx_int_t ngx_http_admission_deny(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *event);
+
+/*
+ * 403 in JSON, whatever admission_deny says, that sends to the waiting room
+ * of an event.  Returns what a content handler returns.
+ */
+ngx_int_t ngx_http_admission_deny_to_waiting(ngx_http_request_t *r,
+    const char *code, const char *text, ngx_str_t *event);
 
 /* whether a browser shows the answer as a page */
 ngx_uint_t ngx_http_admission_is_navigation(ngx_http_request_t *r);

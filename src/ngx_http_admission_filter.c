@@ -82,6 +82,10 @@ ngx_http_admission_header_filter(ngx_http_request_t *r)
     } else if (ctx->gated && !ngx_http_admission_has_cache_control(r)) {
         value = "private";
 
+    } else if (ctx->personal) {
+        /* whatever the backend says about it: there is a token in it */
+        value = "no-store";
+
     } else {
         return ngx_http_next_header_filter(r);
     }

@@ -40,9 +40,11 @@ static ngx_int_t ngx_http_admission_gate_identity(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r);
 
-static ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
+static ngx_int_t ngx_http_admission_gate_tokens(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
-static ngx_int_t ngx_http_admission_gate_nobody(ngx_http_request_t *r,
+static ngx_int_t ngx_http_admission_gate_user(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+static ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
     ngx_http_admission_tier2_conf_t *tier2);
@@ -57,11 +59,8 @@ static void ngx_http_admission_gate_active(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_gate_answered(
     ngx_http_admission_ctx_t *ctx);
-static ngx_int_t ngx_http_admission_gate_suspend(ngx_http_request_t *r);
-static void ngx_http_admission_gate_resume(ngx_http_request_t *r);
+static ngx_int_t ngx_http_admission_gate_watch(ngx_http_request_t *r);
 
-static ngx_int_t ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
-    ngx_http_admission_verdict_e verdict, const char *reason);
 static ngx_int_t ngx_http_admission_gate_tell(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 
@@ -123,7 +122,10 @@ ngx_http_admission_gate(ngx_http_request_t *r)
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (!scf->users && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF) {
+    if (!scf->users
+        && lcf->tier1->mode == NGX_HTTP_ADMISSION_OFF
+        && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF)
+    {
         return NGX_DECLINED;
     }
 
@@ -158,10 +160,7 @@ ngx_http_admission_gate(ngx_http_request_t *r)
 }
 
 
-/*
- * Returns, as what it calls does, NGX_OK: the request may go on; NGX_AGAIN:
- * it waits; NGX_ABORT: it is denied, as ctx says; or NGX_ERROR.
- */
+/* returns, as what it calls does, what ngx_http_admission_gate.h says */
 
 static ngx_int_t
 ngx_http_admission_gate_judge(ngx_http_request_t *r,
@@ -201,7 +200,9 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF) {
+    if (lcf->tier1->mode == NGX_HTTP_ADMISSION_OFF
+        && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF)
+    {
         return NGX_OK;
     }
 
@@ -222,7 +223,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
             return NGX_ERROR;
         }
 
-        rc = ngx_http_admission_gate_tier2(r, ctx);
+        rc = ngx_http_admission_gate_tokens(r, ctx);
 
         if (rc == NGX_DECLINED) {
             return NGX_OK;
@@ -292,6 +293,67 @@ ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
 /* NGX_DECLINED: nothing to judge */
 
 static ngx_int_t
+ngx_http_admission_gate_tokens(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_int_t                       rc, tier2;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    ctx->entry = NULL;
+    ctx->position = 0;
+
+    tier2 = ngx_http_admission_gate_tier2_applies(r, lcf->tier2);
+
+    if (tier2 == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (tier2 == NGX_OK && lcf->tier2->bind) {
+        rc = ngx_http_admission_gate_user(r, ctx);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    rc = ngx_http_admission_gate_tier1(r, ctx);
+
+    if ((rc != NGX_OK && rc != NGX_DECLINED) || tier2 == NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_http_admission_gate_tier2(r, ctx);
+}
+
+
+/* nobody signs in where visitors are users: they go to the tiers for one */
+
+static ngx_int_t
+ngx_http_admission_gate_user(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->user.id.len
+        || lcf->user->source == NGX_HTTP_ADMISSION_USER_VISITOR)
+    {
+        return NGX_OK;
+    }
+
+    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_USER,
+                                        "no user");
+}
+
+
+static ngx_int_t
 ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
@@ -301,27 +363,18 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    rc = ngx_http_admission_gate_tier2_applies(r, lcf->tier2);
-
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
     ctx->entry = NULL;
 
     ngx_str_null(&user);
 
     if (lcf->tier2->bind) {
-
-        if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
-        if (ctx->user.id.len == 0) {
-            return ngx_http_admission_gate_nobody(r, ctx);
-        }
-
         user = ctx->user.id;
+
+        if (user.len == 0) {
+            return ngx_http_admission_gate_deny(ctx,
+                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                             "no visitor");
+        }
     }
 
     if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
@@ -347,26 +400,6 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
 
 
 static ngx_int_t
-ngx_http_admission_gate_nobody(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx)
-{
-    ngx_http_admission_loc_conf_t  *lcf;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-
-    if (lcf->user->source == NGX_HTTP_ADMISSION_USER_VISITOR) {
-        /* nobody signs in here: who comes to the queue is made a visitor */
-        return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "no visitor");
-    }
-
-    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_USER,
-                                        "no user");
-}
-
-
-static ngx_int_t
 ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
     ngx_http_admission_tier2_conf_t *tier2)
 {
@@ -378,7 +411,9 @@ ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
     method = (r->method == NGX_HTTP_HEAD) ? NGX_HTTP_HEAD|NGX_HTTP_GET
                                           : r->method;
 
-    if (tier2->methods && !(tier2->methods & method)) {
+    if (tier2->mode == NGX_HTTP_ADMISSION_OFF
+        || (tier2->methods && !(tier2->methods & method)))
+    {
         return NGX_DECLINED;
     }
 
@@ -492,14 +527,7 @@ ngx_http_admission_gate_ask(ngx_http_request_t *r,
                                             "redis");
     }
 
-    if (ngx_http_admission_gate_suspend(r) != NGX_OK) {
-        ngx_http_admission_redis_cancel(ctx->call);
-        ctx->call = NULL;
-
-        return NGX_ERROR;
-    }
-
-    return NGX_AGAIN;
+    return ngx_http_admission_gate_suspend(r, ctx);
 }
 
 
@@ -558,8 +586,23 @@ ngx_http_admission_gate_answered(ngx_http_admission_ctx_t *ctx)
  * another user of itself; that the client goes is seen, and ends it.
  */
 
+ngx_int_t
+ngx_http_admission_gate_suspend(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    if (ngx_http_admission_gate_watch(r) != NGX_OK) {
+        ngx_http_admission_redis_cancel(ctx->call);
+        ctx->call = NULL;
+
+        return NGX_ERROR;
+    }
+
+    return NGX_AGAIN;
+}
+
+
 static ngx_int_t
-ngx_http_admission_gate_suspend(ngx_http_request_t *r)
+ngx_http_admission_gate_watch(ngx_http_request_t *r)
 {
     ngx_event_t  *rev;
 
@@ -585,7 +628,7 @@ ngx_http_admission_gate_suspend(ngx_http_request_t *r)
 }
 
 
-static void
+void
 ngx_http_admission_gate_resume(ngx_http_request_t *r)
 {
     ngx_connection_t  *c;
@@ -611,13 +654,14 @@ ngx_http_admission_gate_resume(ngx_http_request_t *r)
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
     ngx_http_admission_verdict_e verdict, const char *reason)
 {
     ctx->verdict = verdict;
     ctx->reason = reason;
     ctx->entry = NULL;
+    ctx->position = 0;
     ctx->denied = 1;
 
     return NGX_ABORT;

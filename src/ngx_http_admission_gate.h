@@ -15,11 +15,35 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_ctx.h"
+
 
 /* phase handlers */
 ngx_int_t ngx_http_admission_gate_post_read(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_access(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_precontent(ngx_http_request_t *r);
+
+
+/*
+ * For the parts of the gate.  They return NGX_OK: the request may go on;
+ * NGX_DECLINED: there is nothing to judge; NGX_AGAIN: it waits; NGX_ABORT:
+ * it is denied, as ctx says; or NGX_ERROR.
+ */
+ngx_int_t ngx_http_admission_gate_tier1(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+
+/* returns NGX_ABORT; reason is a constant text */
+ngx_int_t ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
+    ngx_http_admission_verdict_e verdict, const char *reason);
+
+/*
+ * The request waits for ctx->call, which is cancelled if this returns
+ * NGX_ERROR rather than NGX_AGAIN; once that is complete, _resume() has it
+ * judged again.
+ */
+ngx_int_t ngx_http_admission_gate_suspend(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+void ngx_http_admission_gate_resume(ngx_http_request_t *r);
 
 
 #endif /* _NGX_HTTP_ADMISSION_GATE_H_INCLUDED_ */

@@ -668,7 +668,7 @@ ngx_http_admission_queue_parse(redisReply *reply,
 
     if (v[NGX_HTTP_ADMISSION_REPLY_STATE] < NGX_HTTP_ADMISSION_QUEUE_NOT_IN
         || v[NGX_HTTP_ADMISSION_REPLY_STATE]
-           > NGX_HTTP_ADMISSION_QUEUE_POSITION_USED)
+           > NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1)
     {
         goto invalid;
     }

@@ -32,9 +32,12 @@ typedef enum {
     NGX_HTTP_ADMISSION_QUEUE_CHECK = 0,     /* joins, or reports */
     NGX_HTTP_ADMISSION_QUEUE_STATUS,        /* never joins */
     NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT,     /* likewise */
-    NGX_HTTP_ADMISSION_QUEUE_RESTORE        /* gives the slot of an entry
+    NGX_HTTP_ADMISSION_QUEUE_RESTORE,       /* gives the slot of an entry
                                                token back after a loss of
                                                data; no heartbeat */
+    NGX_HTTP_ADMISSION_QUEUE_REPORT         /* as CHECK, but who would join
+                                               by it has to show a tier 1
+                                               token first */
 } ngx_http_admission_queue_mode_e;
 
 
@@ -42,7 +45,8 @@ typedef enum {
     NGX_HTTP_ADMISSION_QUEUE_NOT_IN = 0,
     NGX_HTTP_ADMISSION_QUEUE_WAITING,
     NGX_HTTP_ADMISSION_QUEUE_ACTIVE,
-    NGX_HTTP_ADMISSION_QUEUE_POSITION_USED  /* by another user */
+    NGX_HTTP_ADMISSION_QUEUE_POSITION_USED, /* by another user */
+    NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1    /* of REPORT */
 } ngx_http_admission_queue_state_e;
 
 

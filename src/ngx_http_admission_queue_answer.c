@@ -10,6 +10,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_deny.h"
 #include "ngx_http_admission_queue_answer.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_token.h"
@@ -51,6 +52,12 @@ ngx_http_admission_queue_answer(ngx_http_admission_api_call_t *call,
 
     case NGX_HTTP_ADMISSION_QUEUE_POSITION_USED:
         return ngx_http_admission_queue_position_used(call);
+
+    case NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1:
+        return ngx_http_admission_deny_to_waiting(call->request,
+                                                 "TIER1_REQUIRED",
+                                                 "Waiting room token required",
+                                                 &call->event);
 
     default: /* NGX_HTTP_ADMISSION_QUEUE_NOT_IN */
         return ngx_http_admission_queue_not_in(call, answer);
@@ -154,7 +161,6 @@ ngx_http_admission_queue_not_in(ngx_http_admission_api_call_t *call,
 static ngx_int_t
 ngx_http_admission_queue_position_used(ngx_http_admission_api_call_t *call)
 {
-    ngx_str_t            more;
     ngx_http_request_t  *r;
 
     r = call->request;
@@ -169,19 +175,9 @@ ngx_http_admission_queue_position_used(ngx_http_admission_api_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    more.data = ngx_pnalloc(r->pool, sizeof("\"redirectTo\":\"/vwr/\"") - 1
-                                     + call->event.len);
-    if (more.data == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    more.len = ngx_sprintf(more.data, "\"redirectTo\":\"/vwr/%V\"",
-                           &call->event)
-               - more.data;
-
-    return ngx_http_admission_respond_error(r, NGX_HTTP_FORBIDDEN,
-                                            "POSITION_USED",
-                                            "Position already used", &more);
+    return ngx_http_admission_deny_to_waiting(r, "POSITION_USED",
+                                              "Position already used",
+                                              &call->event);
 }
 
 

@@ -15,6 +15,7 @@
 #include "ngx_http_admission_body.h"
 #include "ngx_http_admission_queue_answer.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 #include "ngx_http_admission_zone.h"
@@ -33,8 +34,15 @@ static ngx_int_t ngx_http_admission_queue_no_user(
     ngx_http_admission_api_call_t *call);
 static ngx_int_t ngx_http_admission_queue_ask_body(
     ngx_http_admission_api_call_t *call);
+static void ngx_http_admission_queue_looked(void *data, ngx_int_t rc,
+    int64_t changed, ngx_http_admission_room_t *room);
+static ngx_int_t ngx_http_admission_queue_send(
+    ngx_http_admission_api_call_t *call);
 static ngx_int_t ngx_http_admission_queue_tier1(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
+static ngx_int_t ngx_http_admission_queue_priority(
+    ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask,
+    ngx_int_t mode);
 static ngx_int_t ngx_http_admission_queue_places(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
 static ngx_uint_t ngx_http_admission_queue_same(ngx_str_t *a, ngx_str_t *b);
@@ -46,7 +54,6 @@ static void ngx_http_admission_queue_leave_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_queue_left(
     ngx_http_admission_api_call_t *call);
-static ngx_uint_t ngx_http_admission_queue_is_prefetch(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_admission_queue_is_beacon(ngx_http_request_t *r);
 
 
@@ -57,41 +64,41 @@ static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
     { "admin/clear/*",
       NGX_HTTP_POST, "POST",
       ngx_http_admission_queue_admin_handler,
-      NGX_HTTP_ADMISSION_QUEUE_CLEAR },
+      NGX_HTTP_ADMISSION_QUEUE_CLEAR, 0 },
 
     { "admin/threshold/*",
       NGX_HTTP_PUT|NGX_HTTP_POST|NGX_HTTP_DELETE, "PUT, POST, DELETE",
       ngx_http_admission_queue_admin_handler,
-      NGX_HTTP_ADMISSION_QUEUE_SET_THRESHOLD },
+      NGX_HTTP_ADMISSION_QUEUE_SET_THRESHOLD, 0 },
 
     { "admin/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_http_admission_queue_admin_handler,
-      NGX_HTTP_ADMISSION_QUEUE_LOOK },
+      NGX_HTTP_ADMISSION_QUEUE_LOOK, 0 },
 
     /* users */
 
     { "check/*",
       NGX_HTTP_POST, "POST",
       ngx_http_admission_queue_ask_handler,
-      NGX_HTTP_ADMISSION_QUEUE_CHECK },
+      NGX_HTTP_ADMISSION_QUEUE_CHECK, 0 },
 
     { "status/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_http_admission_queue_ask_handler,
-      NGX_HTTP_ADMISSION_QUEUE_STATUS },
+      NGX_HTTP_ADMISSION_QUEUE_STATUS, 0 },
 
     { "heartbeat/*",
       NGX_HTTP_POST, "POST",
       ngx_http_admission_queue_ask_handler,
-      NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT },
+      NGX_HTTP_ADMISSION_QUEUE_HEARTBEAT, 0 },
 
     { "leave/*",
       NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
       ngx_http_admission_queue_leave_handler,
-      0 },
+      0, 0 },
 
-    { NULL, 0, NULL, NULL, 0 }
+    { NULL, 0, NULL, NULL, 0, 0 }
 };
 
 
@@ -121,7 +128,7 @@ ngx_http_admission_queue_ask_handler(ngx_http_admission_api_call_t *call)
     call->value = call->route->what;
 
     if (call->value == NGX_HTTP_ADMISSION_QUEUE_CHECK
-        && ngx_http_admission_queue_is_prefetch(call->request))
+        && ngx_http_admission_is_prefetch(call->request))
     {
         call->value = NGX_HTTP_ADMISSION_QUEUE_STATUS;
     }
@@ -253,6 +260,57 @@ ngx_http_admission_queue_no_user(ngx_http_admission_api_call_t *call)
 static ngx_int_t
 ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
 {
+    ngx_int_t                         mode;
+    ngx_http_admission_room_t         room;
+    ngx_http_admission_redis_call_t  *pending;
+
+    if (call->value != NGX_HTTP_ADMISSION_QUEUE_CHECK) {
+        return ngx_http_admission_queue_send(call);
+    }
+
+    mode = ngx_http_admission_tier1_mode(call->request, call->conf);
+
+    if (mode == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (mode == NGX_HTTP_ADMISSION_OFF
+        || ngx_http_admission_room_get(&call->event, &room) == NGX_OK)
+    {
+        return ngx_http_admission_queue_send(call);
+    }
+
+    pending = ngx_http_admission_vwr_admin(NGX_HTTP_ADMISSION_VWR_LOOK, 0,
+                                           &call->event, call->conf,
+                                           ngx_http_admission_queue_looked,
+                                           call);
+
+    return ngx_http_admission_api_wait(call, pending);
+}
+
+
+static void
+ngx_http_admission_queue_looked(void *data, ngx_int_t rc, int64_t changed,
+    ngx_http_admission_room_t *room)
+{
+    ngx_http_admission_api_call_t *call = data;
+
+    ngx_http_admission_api_resume(call);
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_admission_queue_send(call);
+
+    } else {
+        rc = ngx_http_admission_api_unavailable(call->request);
+    }
+
+    ngx_http_admission_api_finish(call, rc);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_send(ngx_http_admission_api_call_t *call)
+{
     const char                       *why;
     ngx_http_admission_queue_ask_t    ask;
     ngx_http_admission_redis_call_t  *pending;
@@ -283,46 +341,98 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
 }
 
 
-/* joining alone asks for priority: by the first token that gives any */
+/*
+ * Joining alone asks for priority, by the first token that gives any, and,
+ * where tier 1 is in force, for a token at all.
+ */
 
 static ngx_int_t
 ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
     ngx_http_admission_queue_ask_t *ask)
+{
+    ngx_int_t                         rc, mode;
+    const char                       *why;
+    ngx_http_request_t               *r;
+    ngx_http_admission_room_t         room;
+    ngx_http_admission_claims_t      *claims;
+
+    r = call->request;
+
+    if (ask->mode != NGX_HTTP_ADMISSION_QUEUE_CHECK
+        || call->lcf->verifiers[NGX_HTTP_ADMISSION_TOKEN_TIER1].keys == NULL)
+    {
+        return NGX_OK;
+    }
+
+    mode = ngx_http_admission_tier1_mode(r, call->conf);
+
+    if (mode == NGX_ERROR
+        || ngx_http_admission_queue_priority(call, ask, mode) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (mode == NGX_HTTP_ADMISSION_OFF
+        || (ngx_http_admission_room_get(&call->event, &room) == NGX_OK
+            && !room.active))
+    {
+        return NGX_OK;
+    }
+
+    rc = ngx_http_admission_tier1_find(r, &call->event, room.activation,
+                                       &claims, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_DECLINED) {
+        ask->mode = NGX_HTTP_ADMISSION_QUEUE_REPORT;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_priority(ngx_http_admission_api_call_t *call,
+    ngx_http_admission_queue_ask_t *ask, ngx_int_t mode)
 {
     ngx_int_t                         rc;
     ngx_uint_t                        i;
     const char                       *why;
     ngx_http_request_t               *r;
     ngx_http_admission_claims_t      *claims;
-    ngx_http_admission_verifier_t    *verifier;
     ngx_http_admission_candidates_t   found;
 
     r = call->request;
-    verifier = &call->lcf->verifiers[NGX_HTTP_ADMISSION_TOKEN_TIER1];
-
-    if (ask->mode != NGX_HTTP_ADMISSION_QUEUE_CHECK || verifier->keys == NULL) {
-        return NGX_OK;
-    }
 
     ngx_http_admission_token_candidates(r, NGX_HTTP_ADMISSION_TOKEN_TIER1,
                                         &call->event, &found);
 
     for (i = 0; i < found.n; i++) {
 
-        rc = ngx_http_admission_token_verify(verifier, &found.value[i],
-                                             ngx_http_admission_now(),
-                                             r->pool, &claims, &why);
-        if (rc == NGX_ERROR) {
-            return NGX_ERROR;
-        }
+        rc = ngx_http_admission_token_verify(
+                       &call->lcf->verifiers[NGX_HTTP_ADMISSION_TOKEN_TIER1],
+                       &found.value[i], ngx_http_admission_now(), r->pool,
+                       &claims, &why);
 
         if (rc == NGX_OK
             && ngx_http_admission_queue_same(&claims->sub, &call->event)
             && claims->position > 0 && claims->at > 0
             && claims->act > 0 && claims->adm > 0)
         {
-            ask->tier1 = claims;
-            break;
+            if (mode != NGX_HTTP_ADMISSION_OFF) {
+                rc = ngx_http_admission_tier1_bound(r, claims);
+            }
+
+            if (rc == NGX_OK) {
+                ask->tier1 = claims;
+                return NGX_OK;
+            }
+        }
+
+        if (rc == NGX_ERROR) {
+            return NGX_ERROR;
         }
     }
 
@@ -462,25 +572,6 @@ ngx_http_admission_queue_left(ngx_http_admission_api_call_t *call)
     }
 
     return ngx_http_admission_api_json(r, 0, "{\"message\":\"Left queue\"}");
-}
-
-
-static ngx_uint_t
-ngx_http_admission_queue_is_prefetch(ngx_http_request_t *r)
-{
-    ngx_table_elt_t  *h;
-
-    h = ngx_http_admission_header(r, "sec-purpose");
-
-    if (h == NULL) {
-        h = ngx_http_admission_header(r, "purpose");
-    }
-
-    /* "prefetch", "prefetch;prerender", ... */
-
-    return h && ngx_strcasestrn(h->value.data, "prefetch",
-                                sizeof("prefetch") - 2)
-                != NULL;
 }
 
 

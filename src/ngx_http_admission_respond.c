@@ -402,6 +402,25 @@ ngx_http_admission_is_preflight(ngx_http_request_t *r)
 }
 
 
+ngx_uint_t
+ngx_http_admission_is_prefetch(ngx_http_request_t *r)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_http_admission_header(r, "sec-purpose");
+
+    if (h == NULL) {
+        h = ngx_http_admission_header(r, "purpose");
+    }
+
+    /* "prefetch", "prefetch;prerender", ... */
+
+    return h && ngx_strcasestrn(h->value.data, "prefetch",
+                                sizeof("prefetch") - 2)
+                != NULL;
+}
+
+
 /* how many Origin lines there are; *origin is the last */
 
 static ngx_uint_t

@@ -68,6 +68,9 @@ ngx_int_t ngx_http_admission_cors_headers(ngx_http_request_t *r);
 /* OPTIONS with Origin and Access-Control-Request-Method */
 ngx_uint_t ngx_http_admission_is_preflight(ngx_http_request_t *r);
 
+/* a browser asks ahead of its user: nothing may come of it */
+ngx_uint_t ngx_http_admission_is_prefetch(ngx_http_request_t *r);
+
 /* 204 to a preflight; methods as in Access-Control-Allow-Methods */
 ngx_int_t ngx_http_admission_respond_preflight(ngx_http_request_t *r,
     const char *methods);

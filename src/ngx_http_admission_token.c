@@ -267,12 +267,10 @@ ngx_http_admission_token_issue(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
     time_t max_age, ngx_str_t *token)
 {
-    ngx_str_t                          name, value;
-    ngx_http_admission_loc_conf_t     *lcf;
-    ngx_http_admission_cookie_conf_t  *conf;
+    ngx_str_t                       value;
+    ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-    conf = lcf->cookies[kind];
 
     if (ngx_http_admission_token_sign(kind, lcf->verifiers[kind].keys, claims,
                                       r->pool, &value)
@@ -285,20 +283,36 @@ ngx_http_admission_token_issue(ngx_http_request_t *r,
         *token = value;
     }
 
-    if (!conf->per_event || claims->sub.len == 0) {
-        return ngx_http_admission_cookie_set(r, conf, &conf->name, &value,
+    return ngx_http_admission_token_cookie(r, kind, &claims->sub, &value,
+                                           max_age);
+}
+
+
+ngx_int_t
+ngx_http_admission_token_cookie(ngx_http_request_t *r,
+    ngx_http_admission_token_e kind, ngx_str_t *event, ngx_str_t *token,
+    time_t max_age)
+{
+    ngx_str_t                          name;
+    ngx_http_admission_loc_conf_t     *lcf;
+    ngx_http_admission_cookie_conf_t  *conf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    conf = lcf->cookies[kind];
+
+    if (!conf->per_event || event->len == 0) {
+        return ngx_http_admission_cookie_set(r, conf, &conf->name, token,
                                              max_age);
     }
 
-    if (ngx_http_admission_token_cookie_name(r, conf, &claims->sub, &name)
-        != NGX_OK
-        || ngx_http_admission_cookie_set(r, conf, &name, &value, max_age)
+    if (ngx_http_admission_token_cookie_name(r, conf, event, &name) != NGX_OK
+        || ngx_http_admission_cookie_set(r, conf, &name, token, max_age)
            != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    return ngx_http_admission_token_limit(r, kind, &claims->sub);
+    return ngx_http_admission_token_limit(r, kind, event);
 }
 
 
@@ -381,7 +395,13 @@ ngx_http_admission_token_limit(ngx_http_request_t *r,
             return NGX_ERROR;
         }
 
-        shown[i].iat = (rc == NGX_OK) ? claims->iat : -1;
+        if (rc == NGX_OK) {
+            /* a ticket says when it was issued by "at" alone */
+            shown[i].iat = claims->iat ? claims->iat : claims->at / 1000000;
+
+        } else {
+            shown[i].iat = -1;
+        }
     }
 
     while (n >= NGX_HTTP_ADMISSION_EVENT_COOKIES) {

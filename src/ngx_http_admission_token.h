@@ -58,6 +58,11 @@ ngx_int_t ngx_http_admission_token_issue(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
     time_t max_age, ngx_str_t *token);
 
+/* a Set-Cookie, the same way, of a token that is there already */
+ngx_int_t ngx_http_admission_token_cookie(ngx_http_request_t *r,
+    ngx_http_admission_token_e kind, ngx_str_t *event, ngx_str_t *token,
+    time_t max_age);
+
 /* a Set-Cookie that ends the cookie, under both its names */
 ngx_int_t ngx_http_admission_token_clear(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event);

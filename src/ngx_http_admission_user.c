@@ -8,15 +8,9 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include <openssl/rand.h>
-
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
-#include "ngx_http_admission_zone.h"
-
-
-#define NGX_HTTP_ADMISSION_VISITOR_RANDOM  16                 /* bytes */
-#define NGX_HTTP_ADMISSION_VISITOR_LIFE    (400 * 24 * 3600)  /* s */
+#include "ngx_http_admission_visitor.h"
 
 
 static ngx_int_t ngx_http_admission_user_jwt(ngx_http_request_t *r,
@@ -172,9 +166,7 @@ ngx_int_t
 ngx_http_admission_user_make(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    u_char                          random[NGX_HTTP_ADMISSION_VISITOR_RANDOM];
-    ngx_str_t                       src;
-    ngx_http_admission_claims_t     claims;
+    ngx_http_admission_claims_t    *visitor;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
@@ -183,39 +175,13 @@ ngx_http_admission_user_make(ngx_http_request_t *r,
         return NGX_DECLINED;
     }
 
-    if (RAND_bytes(random, sizeof(random)) != 1) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "admission: RAND_bytes() failed");
-        return NGX_ERROR;
-    }
-
-    ngx_memzero(&claims, sizeof(ngx_http_admission_claims_t));
-
-    claims.vis.data = ngx_pnalloc(r->pool,
-                                  ngx_base64_encoded_length(sizeof(random)));
-    if (claims.vis.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    src.data = random;
-    src.len = sizeof(random);
-
-    ngx_encode_base64url(&claims.vis, &src);
-
-    claims.iat = ngx_http_admission_now();
-    claims.exp = claims.iat + NGX_HTTP_ADMISSION_VISITOR_LIFE;
-
-    if (ngx_http_admission_token_issue(r, NGX_HTTP_ADMISSION_TOKEN_VISITOR,
-                                       &claims,
-                                       NGX_HTTP_ADMISSION_VISITOR_LIFE, NULL)
-        != NGX_OK)
-    {
+    if (ngx_http_admission_visitor_make(r, &visitor) != NGX_OK) {
         return NGX_ERROR;
     }
 
     ngx_memzero(&ctx->user, sizeof(ngx_http_admission_user_t));
 
-    ctx->user.id = claims.vis;
+    ctx->user.id = visitor->vis;
     ctx->user_of = lcf;
 
     return NGX_OK;

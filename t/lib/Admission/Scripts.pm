@@ -23,7 +23,7 @@ my @HOST = qw(epoch clock active clear api_threshold);
 my @ANSWER = qw(state position size active threshold us clock epoch score adm
                 expires rate api_threshold clear restore revoked);
 
-my @STATES = qw(out waiting in used);
+my @STATES = qw(out waiting in used needs_tier1);
 
 
 # event, and what its line of admission_events would say; times in ms
@@ -62,12 +62,13 @@ sub call ($self, $name, @args) {
 }
 
 
-# mode  check (default), status, heartbeat or restore
+# mode  check (default), status, heartbeat, restore or report
 # tier1 {at, act, adm}, entry {adm, exp}
 # place what an answer said, or several of them in an array
 
 sub ask ($self, $user, %opt) {
-    my %modes = (check => 0, status => 1, heartbeat => 2, restore => 3);
+    my %modes = (check => 0, status => 1, heartbeat => 2, restore => 3,
+                 report => 4);
     my $t1 = $opt{tier1} // {};
     my $entry = $opt{entry} // {};
     my $places = $opt{place} // [];

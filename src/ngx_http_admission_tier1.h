@@ -1,0 +1,61 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Tier 1 tokens: where one is needed, which of those shown does, and how
+ * they are made (contract, 3 and 6).
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_TIER1_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_TIER1_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_claims.h"
+#include "ngx_http_admission_conf.h"
+
+
+/*
+ * What admission_tier1 says here for an event: NGX_HTTP_ADMISSION_OFF, _AUTO
+ * or _ON; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_tier1_mode(ngx_http_request_t *r,
+    ngx_http_admission_event_conf_t *conf);
+
+/*
+ * The first token shown that passes in an activation of the event, with
+ * bind= as it is here.  NGX_DECLINED: none, *why says what was wrong with
+ * the first; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_tier1_find(ngx_http_request_t *r,
+    ngx_str_t *event, int64_t activation,
+    ngx_http_admission_claims_t **claims, const char **why);
+
+/*
+ * Whether it is the token of a visitor that the request shows, as
+ * ngx_http_admission_visitor_is() says; NGX_OK with bind=off.
+ */
+ngx_int_t ngx_http_admission_tier1_bound(ngx_http_request_t *r,
+    ngx_http_admission_claims_t *claims);
+
+/*
+ * Signs a token with what claims say (sub, uid, vis, position, at, act and
+ * adm), from now on, and sets its cookie; sets iat and exp of claims.  One
+ * that is made too late for it has no position.  NGX_DECLINED: its session
+ * is over; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_tier1_issue(ngx_http_request_t *r,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_claims_t *claims, ngx_str_t *token);
+
+/* issues it again if under half its life is left; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_tier1_renew(ngx_http_request_t *r,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_claims_t *claims);
+
+
+#endif /* _NGX_HTTP_ADMISSION_TIER1_H_INCLUDED_ */

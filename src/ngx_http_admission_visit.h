@@ -1,0 +1,69 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Somebody comes to a waiting room, by the API or by a page: is made a
+ * visitor if need be, keeps the ticket shown if it counts, and gets one
+ * otherwise.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_VISIT_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_VISIT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_api.h"
+#include "ngx_http_admission_ticket.h"
+
+
+typedef struct ngx_http_admission_visit_s  ngx_http_admission_visit_t;
+
+/*
+ * rc NGX_OK: visitor, ticket and standing are set, token of the first two as
+ * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
+ * inactive.  NGX_BUSY: Redis did not answer.  NGX_ERROR: no memory.
+ *
+ * Returns what a content handler returns.
+ */
+typedef ngx_int_t (*ngx_http_admission_visit_pt)(
+    ngx_http_admission_visit_t *visit, ngx_int_t rc);
+
+struct ngx_http_admission_visit_s {
+    ngx_http_admission_api_call_t   *call;      /* request, event and conf */
+    ngx_http_admission_visit_pt      done;
+    void                            *data;      /* the caller's own */
+
+    ngx_str_t                        uid;       /* of the ticket; empty: none
+                                                   given */
+
+    ngx_http_admission_claims_t     *visitor;   /* vis, exp, token */
+    ngx_http_admission_claims_t     *ticket;
+    ngx_http_admission_standing_t    standing;
+
+    unsigned                         made:1;    /* the visitor */
+    unsigned                         looked:1;
+};
+
+
+/*
+ * Runs visit->done, before it returns or later, unless the client goes.  The
+ * caller sets call, done, data and uid, and zeroes the rest; visit is of the
+ * request's pool.  Returns what a content handler returns.
+ *
+ * Whoever is admitted gets the token by ngx_http_admission_visit_token().
+ */
+ngx_int_t ngx_http_admission_visit(ngx_http_admission_visit_t *visit);
+
+/*
+ * The tier 1 token of a visit that was NGX_OK and is admitted, with its
+ * cookie.  NGX_DECLINED: the session is over; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_visit_token(ngx_http_admission_visit_t *visit,
+    ngx_str_t *token);
+
+
+#endif /* _NGX_HTTP_ADMISSION_VISIT_H_INCLUDED_ */
