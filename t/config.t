@@ -504,7 +504,8 @@ subtest 'admission_tier2' => sub {
           { http => "admission_secret user $secret{user};",
             location => 'admission_user jwt; admission_tier2 on;' },
           '"admission_tier2"', '"admission_secret tier2"');
-    wrong('without a secret, above', { http => 'admission_tier2 on bind=off;' },
+    wrong('without a secret, above',
+          { http => 'admission_tier2 on bind=off;' },
           '"admission_tier2"', '"admission_secret tier2"');
     wrong('without a user',
           { http => $secrets, location => "admission_tier2 $_;" },
@@ -545,7 +546,8 @@ subtest 'admission_deny and the rest of a line' => sub {
               $directive eq 'admission_deny' ? '"$no_such_variable"'
                   : 'unknown "no_such_variable" variable');
         right("$directive at every level", http => "$directive $value;",
-              server => "$directive $value;", location => "$directive $value;");
+              server => "$directive $value;",
+              location => "$directive $value;");
     }
 };
 

@@ -81,7 +81,7 @@ const todo = JSON.parse(fs.readFileSync(process.argv[2]));
 END
 );
 
-my %secret = map { $_ => "$_-secret-of-this-test-0123456789-0123456789-0123456789" }
+my %secret = map { $_ => "$_-secret-of-this-test-" . '0123456789' x 4 }
              qw(tier1 tier2 user);
 $secret{binary} = pack 'C*', 0 .. 255;
 

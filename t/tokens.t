@@ -235,7 +235,8 @@ sub flip ($token, $bit) {
 # a token of this length
 sub long ($length) {
     my $size = $length - length(b64url($header)) - 2 - 43;
-    my $fill = int($size * 3 / 4) - length('{"pad":"",') - length($payload) + 1;
+    my $fill = int($size * 3 / 4) - length('{"pad":"",')
+               - length($payload) + 1;
     my $token = payload($payload =~ s/^\{/'{"pad":"' . 'x' x $fill . '",'/er);
 
     die "cannot make $length" if length $token != $length;
@@ -509,8 +510,8 @@ subtest 'times' => sub {
             "-$exp", '-0.5', '-1e10', '9007199254740993',
             '9223372036854775807', '1e17', '1e308';
     refused("exp $_", with_exp($_), 'bad JSON')
-        for '9223372036854775808', '99999999999999999999', '-99999999999999999999',
-            '1e309', '1' . '0' x 400;
+        for '9223372036854775808', '99999999999999999999',
+            '-99999999999999999999', '1e309', '1' . '0' x 400;
     refused("exp $_", with_exp($_), 'expired')
         for '0', '1', '0.5', '1e9', '0e5', time - 3600;
 
