@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The worker that holds the host's lease looks every few tenths of a second
+ * The worker that holds the host's lease looks many times a second
  * for events that are due, and issues a step for each.  All timers are
  * cancelable: none of them keeps a leaving worker.
  */
@@ -15,10 +15,11 @@
 
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_schedule.h"
+#include "ngx_http_admission_schedule_rooms.h"
 #include "ngx_http_admission_zone.h"
 
 
-#define NGX_HTTP_ADMISSION_TICK         100     /* ms */
+#define NGX_HTTP_ADMISSION_TICK         50      /* ms */
 #define NGX_HTTP_ADMISSION_STEP_MAX     500     /* ms between steps, at most:
                                                    revocations come with them
                                                    and are to be known within
@@ -112,7 +113,7 @@ ngx_http_admission_schedule_start(ngx_cycle_t *cycle,
 
     ngx_add_timer(ev, NGX_HTTP_ADMISSION_TICK);
 
-    return NGX_OK;
+    return ngx_http_admission_schedule_rooms_start(cycle, mcf);
 }
 
 
@@ -154,6 +155,7 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
     }
 
     ngx_http_admission_schedule_steps(ev->log);
+    ngx_http_admission_schedule_rooms(ev->log);
 }
 
 

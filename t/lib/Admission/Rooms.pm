@@ -1,0 +1,82 @@
+# The scripts of the waiting room called directly, as
+# src/ngx_http_admission_vwr.c calls them.  An object is a host: it remembers
+# what answers said, and tells it with the next call.
+
+package Admission::Rooms;
+
+use v5.36;
+
+use Admission::Test;
+
+my @KEYS = qw(vwr state epoch);
+
+my @HOST = qw(clock activation next serving active set_by api_rate changed
+              issue);
+
+my @ANSWER = qw(us clock active by_config activation next serving rate
+                api_rate changed issue lost result at);
+
+my @NOTHING = (api_rate => -1, set_by => 'api');
+
+
+# event, rate and burst of its line of admission_events
+
+sub new ($class, $redis, %opt) {
+    my $self = bless { redis => $redis, event => 'e', rate => 50, burst => -1,
+                       host => { @NOTHING }, %opt }, $class;
+
+    for my $name (qw(assign step admin)) {
+        my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
+                                root . "/lua/vwr_$name.lua");
+        $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
+    }
+
+    return $self;
+}
+
+
+# Another host, which knows nothing; one that knows what this one does; and
+# this one without what it knew.
+
+sub other ($self, %opt) {
+    return bless { %$self, host => { @NOTHING }, %opt }, ref $self;
+}
+
+sub copy ($self) { return $self->other(host => { $self->{host}->%* }) }
+
+sub forget ($self) { $self->{host} = { @NOTHING } }
+
+
+sub key ($self, $name) { return "{$self->{event}}:$name" }
+
+sub field ($self, $name) {
+    return $self->{redis}->cmd('HGET', $self->key('vwr'), $name);
+}
+
+
+# What a script answers, by name.
+
+sub call ($self, $name, @args) {
+    my $host = $self->{host};
+
+    my $reply = $self->{redis}->cmd(
+        'EVALSHA', $self->{sha}{$name}, scalar @KEYS,
+        (map { $self->key($_) } @KEYS), @$self{qw(rate burst)},
+        (map { $host->{$_} // 0 } @HOST), @args);
+
+    my %answer;
+    @answer{@ANSWER} = @$reply;
+    $answer{set_by} = $answer{by_config} ? 'config' : 'api';
+    $self->{host} = { %answer };
+    return \%answer;
+}
+
+sub step ($self)             { return $self->call('step') }
+sub assign ($self, $n = 1)   { return $self->call('assign', $n) }
+
+# look, activate, restart, resume, deactivate, advance, rate, unrate, config
+sub admin ($self, $what = 'look', $value = 0) {
+    return $self->call('admin', $what, $value);
+}
+
+1;
