@@ -24,7 +24,7 @@ echo "tests, $(nginx -v 2>&1)"
 
 prove -j2 "${tests[@]}" < /dev/null
 
-# Leaks: NGINX frees all its pools when it ends, so what is left then counts.
+# Leaks are looked for when an NGINX that ran ends, see t/lib/Admission/Nginx.pm.
 # The module is in a file of its own and has the arrays that any NGINX module
 # has, under the same names as NGINX's: no violation of the one definition.
 # Reports go to stderr, which is NGINX's error log.
@@ -34,7 +34,7 @@ echo 'tests, with sanitizers'
 export ADMISSION_MODULE=$PWD/build/asan/ngx_http_admission_module.so
 export TEST_NGINX_BINARY=$PWD/build/asan/nginx
 export TEST_SANITIZED=1 TEST_SLOW=${TEST_SLOW:-3}
-export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=1
+export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
 
