@@ -351,7 +351,7 @@ static void
 ngx_http_admission_admin_log(ngx_http_admission_api_call_t *call,
     int64_t changed, ngx_http_admission_room_t *room)
 {
-    u_char  text[sizeof("waiting room advanced by , serving ")
+    u_char  text[sizeof("waiting room advanced by  to ")
                  + 2 * NGX_INT64_LEN];
 
     switch (call->route->what) {
@@ -369,9 +369,13 @@ ngx_http_admission_admin_log(ngx_http_admission_api_call_t *call,
         break;
 
     case NGX_HTTP_ADMISSION_VWR_ADVANCE:
-        ngx_sprintf(text, "waiting room advanced by %L, serving %L%Z",
-                    changed, room->serving);
-        ngx_http_admission_operator_log(call, (char *) text);
+
+        if (changed) {
+            ngx_sprintf(text, "waiting room advanced by %L to %L%Z",
+                        changed, room->serving);
+            ngx_http_admission_operator_log(call, (char *) text);
+        }
+
         break;
 
     case NGX_HTTP_ADMISSION_VWR_SET_RATE:

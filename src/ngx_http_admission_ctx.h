@@ -79,9 +79,12 @@ typedef struct {
     ngx_http_admission_assign_t       *assign;      /* likewise */
     ngx_int_t                          answer;      /* of that operation */
     unsigned                           answered:1;
+
+    /* what it was told of a waiting room that the host did not know */
+    ngx_http_admission_room_t          room;
+    unsigned                           room_told:1;
     ngx_uint_t                         looked;      /* the pass in which it
-                                                       waited for the state of
-                                                       the waiting room */
+                                                       asked */
 
     unsigned                           no_store:1;  /* the answer is ours */
     unsigned                           personal:1;  /* it carries a token */

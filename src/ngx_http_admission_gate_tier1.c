@@ -88,7 +88,7 @@ ngx_http_admission_gate_room(ngx_http_request_t *r,
 {
     ngx_http_admission_room_t  room;
 
-    if (ngx_http_admission_room_get(event, &room) != NGX_OK) {
+    if (ngx_http_admission_tier1_room(r, event, &room) != NGX_OK) {
         return ngx_http_admission_gate_unknown(r, ctx, event, conf, mode);
     }
 
@@ -111,6 +111,7 @@ ngx_http_admission_gate_unknown(ngx_http_request_t *r,
     if (ctx->looked != r->uri_changes) {
 
         ctx->looked = r->uri_changes;
+        ctx->room_told = 0;
 
         ctx->call = ngx_http_admission_vwr_admin(NGX_HTTP_ADMISSION_VWR_LOOK,
                                                0, event, conf,
@@ -148,10 +149,7 @@ ngx_http_admission_gate_looked(void *data, ngx_int_t rc, int64_t changed,
 {
     ngx_http_request_t *r = data;
 
-    /* what it said is in the host's memory */
-
-    ngx_http_admission_ctx(r)->call = NULL;
-
+    ngx_http_admission_tier1_told(r, room);
     ngx_http_admission_gate_resume(r);
 }
 

@@ -275,7 +275,8 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
     }
 
     if (mode == NGX_HTTP_ADMISSION_OFF
-        || ngx_http_admission_room_get(&call->event, &room) == NGX_OK)
+        || ngx_http_admission_tier1_room(call->request, &call->event, &room)
+           == NGX_OK)
     {
         return ngx_http_admission_queue_send(call);
     }
@@ -298,6 +299,7 @@ ngx_http_admission_queue_looked(void *data, ngx_int_t rc, int64_t changed,
     ngx_http_admission_api_resume(call);
 
     if (rc == NGX_OK) {
+        ngx_http_admission_tier1_told(call->request, room);
         rc = ngx_http_admission_queue_send(call);
 
     } else {
@@ -373,7 +375,7 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
     }
 
     if (mode == NGX_HTTP_ADMISSION_OFF
-        || (ngx_http_admission_room_get(&call->event, &room) == NGX_OK
+        || (ngx_http_admission_tier1_room(r, &call->event, &room) == NGX_OK
             && !room.active))
     {
         return NGX_OK;

@@ -59,6 +59,46 @@ ngx_http_admission_tier1_mode(ngx_http_request_t *r,
 
 
 ngx_int_t
+ngx_http_admission_tier1_room(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_http_admission_room_t *room)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    if (ngx_http_admission_room_get(event, room) == NGX_OK) {
+        return NGX_OK;
+    }
+
+    ctx = ngx_http_admission_ctx(r);
+
+    if (ctx == NULL || !ctx->room_told || ctx->looked != r->uri_changes) {
+        return NGX_DECLINED;
+    }
+
+    *room = ctx->room;
+
+    return NGX_OK;
+}
+
+
+void
+ngx_http_admission_tier1_told(ngx_http_request_t *r,
+    ngx_http_admission_room_t *room)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    ctx->call = NULL;
+    ctx->looked = r->uri_changes;
+    ctx->room_told = (room != NULL);
+
+    if (room) {
+        ctx->room = *room;
+    }
+}
+
+
+ngx_int_t
 ngx_http_admission_tier1_find(ngx_http_request_t *r, ngx_str_t *event,
     int64_t activation, ngx_http_admission_claims_t **claims,
     const char **why)

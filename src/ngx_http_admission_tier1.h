@@ -17,6 +17,7 @@
 
 #include "ngx_http_admission_claims.h"
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_room.h"
 
 
 /*
@@ -25,6 +26,17 @@
  */
 ngx_int_t ngx_http_admission_tier1_mode(ngx_http_request_t *r,
     ngx_http_admission_event_conf_t *conf);
+
+/*
+ * The state of the event's waiting room: of the host's memory, else what
+ * this pass of the request was told.  NGX_DECLINED: nothing is known.
+ */
+ngx_int_t ngx_http_admission_tier1_room(ngx_http_request_t *r,
+    ngx_str_t *event, ngx_http_admission_room_t *room);
+
+/* what it was told; room NULL: nothing */
+void ngx_http_admission_tier1_told(ngx_http_request_t *r,
+    ngx_http_admission_room_t *room);
 
 /*
  * The first token shown that passes in an activation of the event, with

@@ -58,11 +58,12 @@ ngx_http_admission_visit(ngx_http_admission_visit_t *visit)
             return ngx_http_admission_visit_look(visit);
         }
 
-        return visit->done(visit, NGX_BUSY);
+        /* there has never been a waiting room, or there is no room for it */
 
-    default: /* NGX_DECLINED */
-        return ngx_http_admission_visit_assign(visit);
+        break;
     }
+
+    return ngx_http_admission_visit_assign(visit);
 }
 
 
