@@ -268,7 +268,8 @@ cmp_ok rss($old[0]), '>', 1_000_000, 'memory of a worker';
 
 $nginx->reload(files => { 'a.txt' => 'changed' });
 is +(grep { alive($_) } @old), 0, 'reload: the old workers are gone';
-is fd_count($nginx->pid), $fds, 'and descriptors are as many as before';
+ok wait_until { fd_count($nginx->pid) == $fds },
+    'and descriptors are as many as before';
 is get($nginx->port, '/a.txt')->body, 'changed', 'and new ones serve';
 ok $c->closed, 'a connection that nginx closes';
 
