@@ -450,6 +450,7 @@ ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
     rn->room = orn->room;
     rn->marked = orn->marked;
     rn->mark = orn->mark;
+    rn->moved = orn->moved;
     rn->us = orn->us;
     rn->passed = orn->passed;
 
@@ -549,8 +550,8 @@ ngx_http_admission_room_merge_locked(ngx_http_admission_zone_t *zone,
 
 
 /*
- * A point is what was known last before the counter moved on: where it stood
- * for a while, the trail has the end of that time.
+ * Where the counter stood for a while, the trail has the beginning and the
+ * end of that time: those whose turn came before it have had it since then.
  */
 
 static void
@@ -570,19 +571,31 @@ ngx_http_admission_room_trail_locked(ngx_http_admission_zone_t *zone,
     if (last == 0) {
         ngx_http_admission_trail_add_locked(zone, en, room->clock,
                                             room->serving);
+        rn->moved = room->clock;
         return;
     }
 
-    if (room->serving > known->serving
-        && room->clock - last >= NGX_HTTP_ADMISSION_ROOM_POINT
-        && known->clock > last)
-    {
-        ngx_http_admission_trail_add_locked(zone, en, known->clock,
-                                            known->serving);
+    if (room->serving <= known->serving) {
+        return;
+    }
+
+    if (room->clock - last >= NGX_HTTP_ADMISSION_ROOM_POINT) {
+
+        if (rn->moved > last) {
+            ngx_http_admission_trail_add_locked(zone, en, rn->moved,
+                                                known->serving);
+        }
+
+        if (known->clock > ngx_max(last, rn->moved)) {
+            ngx_http_admission_trail_add_locked(zone, en, known->clock,
+                                                known->serving);
+        }
 
         ngx_http_admission_trail_trim_locked(zone, rn,
                             room->clock - (int64_t) session_max * 1000);
     }
+
+    rn->moved = room->clock;
 }
 
 

@@ -109,7 +109,7 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_standing_t *standing)
 {
-    int64_t                     now;
+    int64_t                     now, end;
     ngx_http_admission_room_t  *room;
 
     room = &standing->room;
@@ -145,11 +145,11 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
         standing->turn = now;
     }
 
-    if (now - standing->turn > (int64_t) conf->session_max * 1000) {
-        return NGX_DECLINED;
-    }
+    /* in whole seconds, as the life of a token is */
 
-    return NGX_OK;
+    end = standing->turn + (int64_t) conf->session_max * 1000;
+
+    return now / 1000000 < end / 1000000 ? NGX_OK : NGX_DECLINED;
 }
 
 

@@ -197,7 +197,7 @@ ngx_http_admission_trail_turn_locked(ngx_http_admission_room_node_t *rn,
         return 0;
     }
 
-    time = rn->room.clock;
+    time = rn->moved;
     passed = rn->room.serving;
 
     for (q = ngx_queue_last(&rn->trail);

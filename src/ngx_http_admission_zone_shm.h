@@ -28,6 +28,8 @@ typedef struct {
     ngx_msec_t                  due;        /* when the next step is */
     ngx_msec_t                  mark;       /* when last marked */
     ngx_uint_t                  round;      /* of the list, when last in it */
+    int64_t                     moved;      /* us, the event's clock: when the
+                                               counter last did */
     int64_t                     us;         /* that the counter was measured */
     int64_t                     passed;     /* positions meanwhile, * 1000 */
     unsigned                    marked:1;
