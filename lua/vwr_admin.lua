@@ -1,7 +1,8 @@
 -- @include vwr_lib.lua
 --
 -- An operator, or the configuration, looks, toggles, sets the rate, or moves
--- the counter.  Each change ends the time before it at what was in force.
+-- the counter.  A change ends the time before it, at what was in force then;
+-- what changes nothing writes nothing, and tells of nothing that is not kept.
 
 local what, value = ARGV[12], ARGV[13] + 0
 
@@ -22,15 +23,22 @@ function v.activate(resume, set_by)
   return v.decide(1, set_by)
 end
 
+function v.deactivate()
+  v.move()
+  return v.decide(0, v.set_by)
+end
+
 function v.set_rate(rate)
+  v.move()
   v.api_rate = rate
   return v.decide(v.active, v.set_by)
 end
 
 function v.advance()
+  v.move()
   local by = math.max(0, math.min(value, v.next - v.serving))
-  if by > 0 then
-    v.serving = v.serving + by
+  v.serving = v.serving + by
+  if v.activation > 0 then
     v.save()
   end
   return by
@@ -47,7 +55,7 @@ function v.act()
     return v.activate(what ~= 'activate', what == 'config' and what or 'api')
 
   elseif what == 'deactivate' then
-    return v.active == 1 and v.decide(0, v.set_by) or 0
+    return v.active == 1 and v.deactivate() or 0
 
   elseif what == 'advance' then
     return v.advance()
@@ -64,9 +72,5 @@ end
 
 
 v.hear_host()
-
-if what ~= 'look' then
-  v.move()
-end
 
 return v.reply(v.act(), 0)

@@ -46,6 +46,8 @@ typedef struct {
     ngx_http_admission_room_call_t     *calls;
     ngx_queue_t                         free;
     ngx_uint_t                          nfree;
+    ngx_uint_t                          more;       /* bool: there may be more
+                                                       to do than were free */
 } ngx_http_admission_room_calls_t;
 
 
@@ -90,7 +92,6 @@ static struct {
     ngx_uint_t                          out;
     unsigned                            under_way:1;
     unsigned                            failed:1;
-    unsigned                            more:1;
 } ngx_http_admission_rooms_looking;
 
 
@@ -143,7 +144,7 @@ ngx_http_admission_schedule_rooms(ngx_log_t *log)
     }
 
     if (!ngx_http_admission_rooms_looking.under_way
-        && (ngx_http_admission_rooms_looking.more
+        && (ngx_http_admission_room_looks.more
             || ngx_current_msec - ngx_http_admission_rooms_looking.last
                >= NGX_HTTP_ADMISSION_ROOMS_LIST))
     {
@@ -151,6 +152,7 @@ ngx_http_admission_schedule_rooms(ngx_log_t *log)
     }
 
     ngx_http_admission_rooms_step(log);
+    ngx_http_admission_rooms_report();
 }
 
 
@@ -234,8 +236,6 @@ ngx_http_admission_rooms_step(ngx_log_t *log)
     ngx_pool_t   *pool;
     ngx_array_t   ids;
 
-    ngx_http_admission_rooms_report();
-
     if (ngx_http_admission_room_steps.nfree == 0) {
         return;
     }
@@ -250,6 +250,9 @@ ngx_http_admission_rooms_step(ngx_log_t *log)
         (void) ngx_http_admission_rooms_due(pool, &ids,
                                          ngx_http_admission_room_steps.nfree,
                                          NGX_HTTP_ADMISSION_ROOM_WAIT);
+
+        ngx_http_admission_room_steps.more =
+            (ids.nelts == ngx_http_admission_room_steps.nfree);
 
         id = ids.elts;
 
@@ -298,6 +301,17 @@ ngx_http_admission_room_stepped(void *data, ngx_int_t rc,
                                  ? NGX_HTTP_ADMISSION_ROOM_STEP - elapsed : 0);
 
     ngx_http_admission_room_call_free(&ngx_http_admission_room_steps, call);
+
+    /* many rooms do not wait for the timer, once there is an answer */
+
+    if (rc == NGX_OK
+        && ngx_http_admission_room_steps.more
+        && ngx_http_admission_room_steps.nfree
+           >= NGX_HTTP_ADMISSION_ROOM_STEPS / 2
+        && !ngx_exiting)
+    {
+        ngx_http_admission_rooms_step(ngx_cycle->log);
+    }
 }
 
 
@@ -323,7 +337,7 @@ static void
 ngx_http_admission_rooms_list(void)
 {
     ngx_http_admission_rooms_looking.last = ngx_current_msec;
-    ngx_http_admission_rooms_looking.more = 0;
+    ngx_http_admission_room_looks.more = 0;
 
     if (ngx_http_admission_vwr_list(ngx_http_admission_rooms_list_done, NULL)
         == NULL)
@@ -382,7 +396,7 @@ ngx_http_admission_room_look(redisReply *element)
 
     call = ngx_http_admission_room_call(&ngx_http_admission_room_looks, &id);
     if (call == NULL) {
-        ngx_http_admission_rooms_looking.more = 1;
+        ngx_http_admission_room_looks.more = 1;
         return;
     }
 
@@ -440,7 +454,7 @@ ngx_http_admission_rooms_list_end(void)
     ngx_http_admission_rooms_looking.under_way = 0;
 
     if (!ngx_http_admission_rooms_looking.failed
-        && !ngx_http_admission_rooms_looking.more
+        && !ngx_http_admission_room_looks.more
         && ngx_http_admission_rooms_configured())
     {
         ngx_http_admission_rooms_listed();

@@ -36,7 +36,9 @@ subtest 'toggling' => sub {
               [0, 0, 0, 0, -1], 'nothing');
     is_deeply($redis->cmd('KEYS', '{e1}*'), [], 'and nothing is written');
     is($r->assign->{result}, 0, 'no position');
-    is($r->admin('deactivate')->{result}, 0, 'nothing to deactivate');
+    is($r->admin($_)->{result}, 0, "nothing to $_")
+        for qw(deactivate advance unrate);
+    is_deeply($redis->cmd('KEYS', '{e1}*'), [], 'nothing is written');
 
     $a = $r->admin('activate');
     is_deeply([@$a{qw(result active next serving rate by_config)}],
@@ -91,7 +93,9 @@ subtest 'by the configuration' => sub {
               'resumed');
 
     $r->admin('restart');
+    sleep 0.1;
     is($r->admin('config')->{result}, 0, 'an active one is not touched');
+    is($r->step->{lost}, 0, 'nor told of as if it were');
     is($r->admin->{set_by}, 'api', 'nor is who did it');
 };
 
