@@ -95,7 +95,9 @@ for my $name (sort keys %site) {
        "$name: the last one is the fifth");
 
     # and the line moves
-    $site->call(0, 'ann', POST => 'leave');
+    my $left = wait_until {
+        $site->call(0, 'ann', POST => 'leave')->status == 200 } 5;
+    ok($left, "$name: ann leaves");
     my $in = wait_until {
         $site->call(0, $line[0], GET => 'status')->json->{status} eq 'active'
     } 5;

@@ -104,7 +104,12 @@ sub call ($self, $user, $method, $path, $callback, @headers) {
 }
 
 
+# The longest time that the site did not hear of a user, however that came,
+# is in silence: claims are lost and users swept out by it.
+
 sub api ($self, $user, $method, $call, $callback) {
+    my $asked = time;
+
     $self->call($user, $method, "/api/queue/$call/$self->{site}{event}",
         sub ($r) {
             my $json = $r->status ? eval { $r->json } : undef;
@@ -116,6 +121,9 @@ sub api ($self, $user, $method, $call, $callback) {
                 return;
             }
 
+            $user->{silence} = max($user->{silence} // 0,
+                                   time - ($user->{heard} // $asked));
+            $user->{heard} = $asked;
             $callback->($json);
         });
 }
