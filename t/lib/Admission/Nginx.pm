@@ -34,7 +34,8 @@ my $count = 0;
 # env       {NAME => value}
 #
 # Two environment variables choose what is tested: TEST_NGINX_BINARY and
-# ADMISSION_MODULE; TEST_NGINX_PRELOAD is the LD_PRELOAD of NGINX.
+# ADMISSION_MODULE, which is set but empty for an NGINX with the module linked
+# in.  TEST_NGINX_PRELOAD is the LD_PRELOAD of NGINX.
 
 sub start ($class, %opt) {
     my $self = $class->prepare(%opt);
@@ -284,7 +285,7 @@ sub head ($self, $opt) {
     my $daemon = $opt->{daemon} ? 'on' : 'off';
     my $level = $opt->{log_level} // 'info';
 
-    push @modules, module() if $opt->{module} // 1;
+    push @modules, module() if ($opt->{module} // 1) && length module();
     my $load = join '', map { "load_module $_;\n" } @modules;
 
     # for the new binary of an upgrade, to which nginx gives no others
