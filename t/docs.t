@@ -29,7 +29,7 @@ for my $section (split /^(?=### )/m, $doc{directives}) {
 
     $documented{$name} = $context // 'none';
 
-    ok defined $syntax && $syntax =~ /^(?:\s*\Q$name\E [^;]*;?\s*\{?)/
+    ok defined $syntax && $syntax =~ /^\s*\Q$name\E(?: [^;]*)?;?\s*\{?/
         && defined $default, "$name: syntax and default";
     like $doc{directives}, qr/\(#$name\)/, "$name: in the contents";
 }
@@ -70,12 +70,16 @@ sub event_keys () {
     my %key;
 
     while ($code =~ /\{ \s "(\w+)", \s NGX_HTTP_ADMISSION_KEY_(\w+), .*?
-                     \), \s* (\d+), /xgs)
+                     \), \s* ([\w-]+), /xgs)
     {
-        $key{$1} = $2 eq 'TIME'   ? $3 / 1000 . 's'
-                 : $2 eq 'FLAG'   ? ($3 ? 'on' : 'off')
-                 : $2 eq 'NUMBER' ? $3
-                 :                  'none';
+        my ($name, $type, $value) = ($1, $2, $3);
+
+        $key{$name} = $type eq 'VWR' ? lc $value =~ s/.*_//r
+                 : $value eq 'NGX_CONF_UNSET' ? 'none'
+                 : $type eq 'TIME'   ? $value / 1000 . 's'
+                 : $type eq 'FLAG'   ? ($value ? 'on' : 'off')
+                 : $type eq 'NUMBER' ? $value
+                 :                     'none';
     }
 
     return \%key;
@@ -86,7 +90,9 @@ my %key;
 
 for my $line ($table =~ /^\| (`.*)/mg) {
     my ($names, $default) = split /\s*\|\s*/, $line;
-    $key{$_} = $default =~ tr/`//dr for $names =~ /`(\w+)`/g;
+    $default =~ tr/`//d;
+    $default =~ s/^(\d+)h$/$1 * 3600 . 's'/e;
+    $key{$_} = $default for $names =~ /`(\w+)`/g;
 }
 
 is_deeply \%key, event_keys(), 'keys of events and their defaults';
@@ -105,7 +111,7 @@ is_deeply [ sort @listed ], [ sort @variables ], 'variables';
 
 my %in_code = map { $_ => 1 }
               map { /"([A-Z][A-Z0-9_]+)"/g }
-              $code =~ /respond_error\(([^;]*);/g;
+              $code =~ /(?:respond_error|deny_error|to_waiting)\(([^;]*);/g;
 
 my ($errors) = $doc{api} =~ /^## Errors\n(.*?)^## /ms;
 my %in_doc = map { $_ => 1 } $errors =~ /`([A-Z][A-Z0-9_]+)`/g;
