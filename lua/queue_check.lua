@@ -149,6 +149,7 @@ function q.stay_active()
     cap = math.max(cap, q.ms + 120000)
   end
   if q.ms >= cap then
+    q.tick()
     q.drop_active(q.user)
     return nil
   end
