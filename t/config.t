@@ -473,6 +473,64 @@ subtest 'admission_user' => sub {
 };
 
 
+subtest 'admission_tier1' => sub {
+    wrong_value('admission_tier1', $_, [$_ =~ tr/"//dr],
+                '"off", "auto", "on"', 'a variable')
+        for qw(AUTO ON yes 1 required any), '""';
+    wrong('admission_tier1 with a parameter',
+          { http => $secrets, location => "admission_tier1 auto $_;" },
+          '"admission_tier1"', qq("$_"), '"bind=on|off"')
+        for qw(bind bind= bind=yes strict=on Bind=on methods=GET);
+    wrong('admission_tier1 with too many',
+          { location => 'admission_tier1 on bind=on bind=off;' },
+          '"admission_tier1"', 'number of arguments');
+    wrong('admission_tier1 twice',
+          { http => $secrets,
+            location => 'admission_tier1 on; admission_tier1 off;' },
+          '"admission_tier1"', 'duplicate');
+    wrong("$_ without a secret", { location => "$_;" },
+          qq("${\ (split)[0]}"), '"admission_secret tier1"')
+        for 'admission_tier1 auto', 'admission_tier1 $arg_gate',
+            'admission_vwr_api';
+    wrong("$_ beside another", { http => $secrets,
+          location => "$_; admission_admin_api;" }, 'duplicate')
+        for 'admission_vwr_api', 'admission_admin_api',
+            'admission_queue_api admin=on';
+    wrong("$_ with a value", { location => "$_ on;" }, qq("$_"),
+          'number of arguments')
+        for 'admission_vwr_api', 'admission_admin_api';
+
+    right("admission_tier1 $_", http => $secrets,
+          location => "admission_tier1 $_;")
+        for 'auto', 'on', 'off', '$arg_gate', 'auto bind=off', 'on bind=on';
+    right('off without anything', location => 'admission_tier1 off;');
+    right('admission_admin_api without anything',
+          location => 'admission_admin_api;');
+};
+
+
+subtest 'keys of the waiting room' => sub {
+    for my $case ([ 'vwr', '"auto", "on" or "off"', '', 'ON', 'yes', '1' ],
+                  [ 'vwr_rate', 'a number from 0 to 1000000', '', '-1', 'x',
+                    '1000001', '1.5', '50r/s' ],
+                  [ 'vwr_burst', 'a number from 0 to 10000000', '', '-1',
+                    '10000001' ],
+                  [ 'ticket_ttl', 'a time from 1s to 7d', '', '0', '500ms',
+                    '8d', 'x' ])
+    {
+        my ($key, $allowed, @bad) = @$case;
+
+        wrong("$key=$_", { http => "admission_events { e $key=$_; }" },
+              qq("$key="), qq("$_"), $allowed) for @bad;
+    }
+
+    right("a line with $_", http => "admission_events { default $_; e; }")
+        for 'vwr=auto', 'vwr=on', 'vwr=off', 'vwr_rate=0',
+            'vwr_rate=1000000 vwr_burst=0', 'vwr_burst=10000000',
+            'ticket_ttl=1s', 'ticket_ttl=7d';
+};
+
+
 subtest 'admission_tier2' => sub {
     my $all = '"methods=", "event=required|any", "bind=on|off" and '
               . '"strict=on|off"';
