@@ -70,15 +70,27 @@ return url.href;
 
 // Pages that lead to each other would do so for ever if cookies were refused.
 
-function looping() {
-const now = Date.now();
-try {
+function hops() {
 const name = `admission:${id}:hops`;
-const hops = (JSON.parse(sessionStorage.getItem(name)) || []).filter(at => now - at < 30000);
-sessionStorage.setItem(name, JSON.stringify([...hops, now]));
-return hops.length > 4;
+const recent = (JSON.parse(sessionStorage.getItem(name)) || []).filter(at => Date.now() - at < 30000);
+return { name, recent };
+}
+
+function looping() {
+try {
+const { name, recent } = hops();
+sessionStorage.setItem(name, JSON.stringify([...recent, Date.now()]));
+return recent.length > 4;
 } catch {
 return !navigator.cookieEnabled;
+}
+}
+
+function returned() {
+try {
+return hops().recent.length > 0;
+} catch {
+return false;
 }
 }
 
@@ -172,7 +184,7 @@ after(wait);
 function crowded(seconds) {
 return (place ? L("The site is very busy. Your place is kept.", "접속이 많아 응답이 늦어지고 있습니다. 순번은 그대로 유지됩니다.")
 : L("The site is very busy. Please keep this page open.", "접속이 많습니다. 이 페이지를 열어 두세요."))
-+ " " + L(`Next try in ${count(seconds)} s.`, `${count(seconds)}초 후 다시 확인합니다.`);
++ " " + L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
 }
 
 function lost() {
@@ -265,13 +277,14 @@ return L("about " + [h && `${h} hour${h > 1 ? "s" : ""}`, m && `${m} minute${m >
 function waiting({ label, number, unit, left, wait, facts }) {
 const first = !place;
 place = true;
+document.body.classList.remove("turn");
 arm(true);
 let start = load("start");
 if (!(start >= left)) save("start", start = left);
 const done = Math.floor((start - left) / start * 100);
 text("label", label);
 number = count(number);
-$("number").className = "number";
+$("number").className = "number" + (number.length > 7 ? " long" : number.length > 5 ? " wide" : "");
 if (ko) {
 const small = document.createElement("span");
 small.className = "unit";
@@ -285,9 +298,17 @@ track.hidden = false;
 track.setAttribute("aria-label", L("Progress", "진행 상황"));
 track.setAttribute("aria-valuenow", done);
 track.firstElementChild.style.width = done + "%";
-wait = typeof wait === "string" ? wait : wait >= 0 ? L("Estimated wait: ", "예상 대기 시간: ") + words(wait)
-: L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
-text("wait", wait);
+const known = wait >= 0;
+const about = known ? L("Estimated wait:", "예상 대기 시간:") : "";
+wait = known ? words(wait) : wait || L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
+if ($("wait").textContent !== `${about} ${wait}`) {
+const name = document.createElement("span");
+const value = document.createElement(known ? "b" : "strong");
+name.textContent = about;
+value.textContent = wait;
+$("wait").replaceChildren(name, " ", value);
+$("wait").hidden = false;
+}
 const list = $("facts");
 list.hidden = false;
 facts.forEach(([name, value], i) => {
@@ -299,10 +320,11 @@ if (item.lastChild.textContent !== value) item.lastChild.textContent = value;
 text("keep", tier.keep);
 text("go", "");
 document.title = `${number}${L("", unit)} – ${data.title}`;
-say(`${label}: ${number}${L("", unit)}. ${wait}.`, first);
+say(`${label}: ${number}${L("", unit)}. ${about} ${wait}.`, first);
 }
 
 function plain(head, wait, button, url) {
+document.body.classList.remove("stale");
 for (const name of ["label", "keep", "note"]) text(name, "");
 for (const name of ["track", "facts", "leave"]) $(name).hidden = true;
 $("number").className = "number text";
@@ -317,6 +339,7 @@ say(`${head}. ${wait || ""}`, true);
 function end(head, wait, button, url) {
 over = true;
 place = false;
+document.body.classList.remove("turn");
 arm(false);
 clearTimeout(timer);
 plain(head, wait, button, url);
@@ -326,7 +349,7 @@ function turn(head) {
 save("start");
 place = false;
 arm(false);
-document.body.classList.remove("stale");
+document.body.classList.add("turn");
 plain(head, L("You go on automatically.", "자동으로 이동합니다."), L("Continue", "계속"), target);
 if (!tier.stays || !document.hidden) go(target);
 }

@@ -1,5 +1,10 @@
 let assigned = 0;
 
+// Who is sent back here may have lost cookies: assign gives them again to who
+// shows the ticket.
+
+let cookies = returned();
+
 const mine = () => {
 const ticket = load("ticket");
 return ticket && ticket.visitor ? { "x-admission-visitor": ticket.visitor } : {};
@@ -19,8 +24,15 @@ return known.key;
 
 async function assign() {
 const ticket = load("ticket");
-if (ticket && ticket.id) return check(ticket);
-const answer = await call("POST", `/assign/${id}`, { "Idempotency-Key": key(), ...mine() });
+if (ticket && ticket.id && !cookies) return check(ticket);
+const headers = { ...mine() };
+if (ticket && ticket.id) {
+headers["x-admission-ticket"] = ticket.id;
+} else {
+headers["Idempotency-Key"] = key();
+}
+const answer = await call("POST", `/assign/${id}`, headers);
+cookies = answer.status !== 200 && cookies;
 if (answer.status === 200 && answer.body.requestId) {
 save("ticket", { id: answer.body.requestId, visitor: answer.body.visitor });
 }
@@ -53,7 +65,7 @@ stays: false,
 
 ask() {
 const ticket = load("ticket");
-if (ticket && ticket.id) return check(ticket);
+if (ticket && ticket.id && !cookies) return check(ticket);
 return navigator.locks ? navigator.locks.request(`admission:${id}`, assign) : assign();
 },
 
@@ -64,12 +76,20 @@ turn(L("It is your turn", "입장할 차례입니다"));
 return true;
 }
 if (!(body.position > 0)) return false;
-const ahead = Math.max(0, body.position - body.servingCounter);
+const due = body.position - body.servingCounter;
+if (due <= 0) {
+after(Math.random());
+return true;
+}
+
+// those who come before: the counter stops at the one it lets in
+
+const ahead = due - 1;
 waiting({
 label: ahead ? L("People ahead of you", "내 앞에 기다리는 사람") : L("Your number", "내 번호"),
 number: ahead || body.position,
 unit: ahead ? "명" : "번",
-left: ahead + 1,
+left: due,
 wait: ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
 facts: [
 [L("Your number", "내 번호"), count(body.position)],
@@ -77,11 +97,7 @@ facts: [
 [L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")]
 ]
 });
-if (ahead) {
 next(body.nextPoll);
-} else {
-after(.5 + Math.random());
-}
 return true;
 },
 

@@ -28,6 +28,11 @@ note(L("That did not work. Please try again.", "처리되지 않았습니다. �
 }
 });
 
+function inside({ currentUsers, threshold }) {
+if (!(threshold > 0)) return count(currentUsers) + L("", "명");
+return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
+}
+
 // left in another tab
 
 window.addEventListener("storage", event => {
@@ -62,7 +67,7 @@ wait: body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment
 facts: [
 [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
 [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],
-[L("Inside now", "현재 입장"), L(`${count(body.currentUsers)} of ${count(body.threshold)}`, `${count(body.currentUsers)} / ${count(body.threshold)}명`)]
+[L("Inside now", "현재 입장"), inside(body)]
 ]
 });
 text("leave", L("Leave the line", "대기열 나가기"));

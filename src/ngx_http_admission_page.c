@@ -16,6 +16,7 @@
 
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_deny.h"
 #include "ngx_http_admission_page.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_return.h"
@@ -23,8 +24,11 @@
 
 static ngx_int_t ngx_http_admission_page_event(ngx_http_request_t *r,
     ngx_str_t *event);
+static ngx_uint_t ngx_http_admission_page_is_nojs(ngx_http_request_t *r);
+static ngx_int_t ngx_http_admission_page_return(ngx_http_request_t *r,
+    ngx_str_t *target);
 static ngx_int_t ngx_http_admission_page_nojs_uri(ngx_http_request_t *r,
-    ngx_str_t *uri);
+    ngx_str_t *target, ngx_str_t *uri);
 static ngx_int_t ngx_http_admission_page_headers(ngx_http_request_t *r,
     ngx_http_admission_page_doc_t *doc, ngx_str_t *values, ngx_uint_t store);
 static ngx_int_t ngx_http_admission_page_etag(ngx_http_request_t *r,
@@ -41,8 +45,7 @@ ngx_int_t
 ngx_http_admission_page_handler(ngx_http_request_t *r)
 {
     ngx_int_t                         rc;
-    ngx_str_t                         values[NGX_HTTP_ADMISSION_PAGE_VALUES];
-    ngx_str_t                        *event;
+    ngx_str_t                        *event, *values, target;
     ngx_uint_t                        status;
     ngx_http_admission_loc_conf_t    *lcf;
     ngx_http_admission_main_conf_t   *mcf;
@@ -57,14 +60,19 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    ngx_memzero(values, sizeof(values));
+    values = ngx_pcalloc(r->pool, NGX_HTTP_ADMISSION_PAGE_VALUES
+                                  * sizeof(ngx_str_t));
+    if (values == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     event = &values[NGX_HTTP_ADMISSION_PAGE_EVENT];
 
     rc = ngx_http_admission_page_event(r, event);
 
     if (rc == NGX_ERROR
-        || ngx_http_admission_page_nojs_uri(r,
+        || ngx_http_admission_page_return(r, &target) != NGX_OK
+        || ngx_http_admission_page_nojs_uri(r, &target,
                                     &values[NGX_HTTP_ADMISSION_PAGE_NOJS_URI])
            != NGX_OK)
     {
@@ -74,6 +82,7 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
     mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
+    conf = NULL;
     status = NGX_HTTP_OK;
 
     if (rc == NGX_DECLINED) {
@@ -93,8 +102,36 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
         }
     }
 
+    if (lcf->page->which == NGX_HTTP_ADMISSION_PAGE_TIER1
+        && ngx_http_admission_page_is_nojs(r))
+    {
+        if (conf) {
+            return ngx_http_admission_page_without_script(r, conf, values,
+                                                          &target);
+        }
+
+        ngx_str_set(&values[NGX_HTTP_ADMISSION_PAGE_STATE], "unknown");
+
+        return ngx_http_admission_page_send(r, &lcf->page->nojs, values,
+                                            status, 0);
+    }
+
     return ngx_http_admission_page_send(r, &lcf->page->doc, values, status,
                                         status == NGX_HTTP_OK);
+}
+
+
+/* only what a browser shows: nothing that it loads ahead, or for a page */
+
+static ngx_uint_t
+ngx_http_admission_page_is_nojs(ngx_http_request_t *r)
+{
+    ngx_str_t  value;
+
+    return ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1, &value)
+           == NGX_OK
+           && ngx_http_admission_is_navigation(r)
+           && !ngx_http_admission_is_prefetch(r);
 }
 
 
@@ -129,19 +166,15 @@ ngx_http_admission_page_event(ngx_http_request_t *r, ngx_str_t *event)
 }
 
 
-/*
- * What a browser without JavaScript goes on to: it can not take the query
- * along by itself, so where there is a "return" it is put in here.
- */
+/* where to go on to; empty: nowhere that is said, or is safe */
 
 static ngx_int_t
-ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *uri)
+ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
 {
-    u_char     *p, *src, *dst;
-    size_t      len;
-    ngx_str_t   value, target;
+    u_char     *src, *dst;
+    ngx_str_t   value;
 
-    ngx_str_set(uri, "?nojs=1");
+    ngx_str_null(target);
 
     if (ngx_http_arg(r, (u_char *) "return", sizeof("return") - 1, &value)
         != NGX_OK)
@@ -149,24 +182,46 @@ ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *uri)
         return NGX_OK;
     }
 
-    target.data = ngx_pnalloc(r->pool, value.len);
-    if (target.data == NULL) {
+    target->data = ngx_pnalloc(r->pool, value.len + 1);
+    if (target->data == NULL) {
         return NGX_ERROR;
     }
 
     src = value.data;
-    dst = target.data;
+    dst = target->data;
 
     ngx_unescape_uri(&dst, &src, value.len, 0);
 
-    target.len = dst - target.data;
+    target->len = dst - target->data;
 
-    if (!ngx_http_admission_return_is_safe(&target)) {
+    if (!ngx_http_admission_return_is_safe(target)) {
+        ngx_str_null(target);
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * What a browser without JavaScript goes on to: it can not take the query
+ * along by itself, so where there is a "return" it is put in here.
+ */
+
+static ngx_int_t
+ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *target,
+    ngx_str_t *uri)
+{
+    u_char  *p;
+    size_t   len;
+
+    ngx_str_set(uri, "?nojs=1");
+
+    if (target->len == 0) {
         return NGX_OK;
     }
 
-    len = sizeof("?nojs=1&return=") - 1 + target.len
-          + 2 * ngx_escape_uri(NULL, target.data, target.len,
+    len = sizeof("?nojs=1&return=") - 1 + target->len
+          + 2 * ngx_escape_uri(NULL, target->data, target->len,
                                NGX_ESCAPE_URI_COMPONENT);
 
     p = ngx_pnalloc(r->pool, len);
@@ -177,7 +232,7 @@ ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *uri)
     uri->data = p;
 
     p = ngx_cpymem(p, "?nojs=1&return=", sizeof("?nojs=1&return=") - 1);
-    p = (u_char *) ngx_escape_uri(p, target.data, target.len,
+    p = (u_char *) ngx_escape_uri(p, target->data, target->len,
                                   NGX_ESCAPE_URI_COMPONENT);
     uri->len = p - uri->data;
 

@@ -38,7 +38,8 @@ typedef enum {
     NGX_HTTP_ADMISSION_PAGE_ARTIST,
     NGX_HTTP_ADMISSION_PAGE_NOJS_URI,       /* the same page's, with return */
     NGX_HTTP_ADMISSION_PAGE_STATE,          /* these of the page without
-                                               JavaScript */
+                                               JavaScript; the state is a
+                                               class */
     NGX_HTTP_ADMISSION_PAGE_AHEAD,
     NGX_HTTP_ADMISSION_PAGE_POSITION,
     NGX_HTTP_ADMISSION_PAGE_SERVING,
@@ -76,6 +77,14 @@ struct ngx_http_admission_page_conf_s {
 char *ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 ngx_int_t ngx_http_admission_page_handler(ngx_http_request_t *r);
+
+/*
+ * ?nojs=: the waiting room of an event without JavaScript.  values are those
+ * of the page, of r->pool; target: where to go on to, empty: "next".
+ */
+ngx_int_t ngx_http_admission_page_without_script(ngx_http_request_t *r,
+    ngx_http_admission_event_conf_t *conf, ngx_str_t *values,
+    ngx_str_t *target);
 
 /*
  * Answers with a document and its values (_VALUES of them, as they are to be

@@ -1,0 +1,370 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The waiting room without JavaScript: each answer is the state, and has the
+ * browser come again (Refresh).  The ticket is in a cookie; it is shown back
+ * before anybody goes on, so that a browser without cookies is told so
+ * instead of being sent round in circles with a new ticket each time.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_page.h"
+#include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_visit.h"
+
+
+#define NGX_HTTP_ADMISSION_NOJS_RETRY  5            /* s, with Redis gone */
+
+
+typedef struct {
+    ngx_http_admission_visit_t   visit;
+    ngx_str_t                   *values;
+    ngx_str_t                   *target;
+    unsigned                     shown:1;       /* the ticket's cookie is
+                                                   kept, as we saw */
+} ngx_http_admission_nojs_t;
+
+
+static ngx_int_t ngx_http_admission_nojs_done(
+    ngx_http_admission_visit_t *visit, ngx_int_t rc);
+static ngx_int_t ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs);
+static ngx_int_t ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs);
+static ngx_int_t ngx_http_admission_nojs_next(ngx_http_request_t *r,
+    ngx_str_t *event, ngx_str_t *target);
+static ngx_int_t ngx_http_admission_nojs_send(ngx_http_admission_nojs_t *nojs,
+    const char *state, ngx_uint_t status, ngx_uint_t seconds);
+static ngx_int_t ngx_http_admission_nojs_refresh(ngx_http_request_t *r,
+    ngx_uint_t seconds, ngx_str_t *uri, ngx_uint_t ticket);
+static ngx_int_t ngx_http_admission_nojs_number(ngx_http_request_t *r,
+    int64_t n, ngx_str_t *text);
+
+
+ngx_int_t
+ngx_http_admission_page_without_script(ngx_http_request_t *r,
+    ngx_http_admission_event_conf_t *conf, ngx_str_t *values,
+    ngx_str_t *target)
+{
+    ngx_int_t                       rc;
+    ngx_str_t                       again;
+    ngx_http_admission_nojs_t      *nojs;
+    ngx_http_admission_claims_t    *ticket;
+    ngx_http_admission_api_call_t  *call;
+
+    nojs = ngx_pcalloc(r->pool, sizeof(ngx_http_admission_nojs_t));
+    call = ngx_pcalloc(r->pool, sizeof(ngx_http_admission_api_call_t));
+
+    if (nojs == NULL || call == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->request = r;
+    call->event = values[NGX_HTTP_ADMISSION_PAGE_EVENT];
+    call->conf = conf;
+    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    call->ctx = ngx_http_admission_ctx_get(r);
+    if (call->ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->ctx->api = call;
+
+    nojs->visit.call = call;
+    nojs->visit.done = ngx_http_admission_nojs_done;
+    nojs->visit.data = nojs;
+    nojs->values = values;
+
+    nojs->target = ngx_palloc(r->pool, sizeof(ngx_str_t));
+    if (nojs->target == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    *nojs->target = *target;
+
+    if (call->lcf->secrets[NGX_HTTP_ADMISSION_SECRET_TIER1] == NULL) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: no \"admission_secret tier1\" here "
+                      "to sign a ticket with");
+
+        return ngx_http_admission_nojs_done(&nojs->visit, NGX_BUSY);
+    }
+
+    rc = ngx_http_admission_ticket_find(r, &call->event, &ticket);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    nojs->shown = (rc == NGX_OK);
+
+    if (!nojs->shown
+        && ngx_http_arg(r, (u_char *) "again", sizeof("again") - 1, &again)
+           == NGX_OK)
+    {
+        return ngx_http_admission_nojs_send(nojs, "cookies", NGX_HTTP_OK, 0);
+    }
+
+    return ngx_http_admission_visit(&nojs->visit);
+}
+
+
+static ngx_int_t
+ngx_http_admission_nojs_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
+{
+    ngx_http_admission_nojs_t *nojs = visit->data;
+
+    ngx_str_t            token;
+    ngx_http_request_t  *r;
+
+    r = visit->call->request;
+
+    switch (rc) {
+
+    case NGX_OK:
+        break;
+
+    case NGX_DECLINED:
+        return ngx_http_admission_nojs_go(nojs);
+
+    case NGX_BUSY:
+        if (ngx_http_admission_retry_after(r, NGX_HTTP_ADMISSION_NOJS_RETRY)
+            != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return ngx_http_admission_nojs_send(nojs, "busy",
+                                            NGX_HTTP_SERVICE_UNAVAILABLE,
+                                            NGX_HTTP_ADMISSION_NOJS_RETRY);
+
+    default: /* NGX_ERROR */
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!visit->standing.admitted || !nojs->shown) {
+        return ngx_http_admission_nojs_wait(nojs);
+    }
+
+    rc = ngx_http_admission_visit_token(visit, &token);
+
+    switch (rc) {
+
+    case NGX_OK:
+        return ngx_http_admission_nojs_go(nojs);
+
+    case NGX_DECLINED:
+        /* by the next time the ticket has ended, and there is a new one */
+        return ngx_http_admission_nojs_wait(nojs);
+
+    default: /* NGX_ERROR */
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+
+static ngx_int_t
+ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs)
+{
+    int64_t                         seconds, ahead;
+    ngx_str_t                      *values;
+    ngx_uint_t                      poll;
+    ngx_http_request_t             *r;
+    ngx_http_admission_visit_t     *visit;
+    ngx_http_admission_standing_t  *standing;
+
+    visit = &nojs->visit;
+    standing = &visit->standing;
+    values = nojs->values;
+    r = visit->call->request;
+    ahead = standing->ahead;
+
+    seconds = ngx_http_admission_room_estimate(&standing->room,
+                                               visit->call->conf, ahead);
+
+    /* the visitor's own position is one of them */
+
+    if (ngx_http_admission_nojs_number(r, ngx_max(ahead - 1, 0),
+                                       &values[NGX_HTTP_ADMISSION_PAGE_AHEAD])
+        != NGX_OK
+        || ngx_http_admission_nojs_number(r, visit->ticket->position,
+                                     &values[NGX_HTTP_ADMISSION_PAGE_POSITION])
+           != NGX_OK
+        || ngx_http_admission_nojs_number(r, standing->room.serving,
+                                      &values[NGX_HTTP_ADMISSION_PAGE_SERVING])
+           != NGX_OK
+        || ngx_http_admission_nojs_number(r, ngx_max((seconds + 59) / 60, 1),
+                                      &values[NGX_HTTP_ADMISSION_PAGE_MINUTES])
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    poll = ahead ? ngx_http_admission_room_next_poll(ahead) : 1;
+
+    return ngx_http_admission_nojs_send(nojs, "waiting", NGX_HTTP_OK, poll);
+}
+
+
+static ngx_int_t
+ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs)
+{
+    size_t               len;
+    ngx_str_t           *target;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    target = nojs->target;
+
+    /* not to this page again */
+
+    for (len = 0; len < target->len; len++) {
+
+        if (target->data[len] == '?' || target->data[len] == '#') {
+            break;
+        }
+    }
+
+    if (len == 0
+        || (len == r->uri.len
+            && ngx_strncmp(target->data, r->uri.data, len) == 0))
+    {
+        if (ngx_http_admission_nojs_next(r, &nojs->visit.call->event, target)
+            != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    return ngx_http_admission_respond_redirect(r, NGX_HTTP_MOVED_TEMPORARILY,
+                                               target);
+}
+
+
+/* "next", with the event in it */
+
+static ngx_int_t
+ngx_http_admission_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_str_t *target)
+{
+    u_char                         *p, *mark, *last;
+    ngx_str_t                      *next;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    next = &lcf->page->next;
+    last = next->data + next->len;
+
+    mark = ngx_strnstr(next->data, "{event}", next->len);
+
+    if (mark == NULL) {
+        *target = *next;
+        return NGX_OK;
+    }
+
+    target->data = ngx_pnalloc(r->pool, next->len + event->len);
+    if (target->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = ngx_cpymem(target->data, next->data, mark - next->data);
+    p = ngx_cpymem(p, event->data, event->len);
+
+    mark += sizeof("{event}") - 1;
+
+    p = ngx_cpymem(p, mark, last - mark);
+
+    target->len = p - target->data;
+
+    return NGX_OK;
+}
+
+
+/* seconds 0: the browser is not to come again by itself */
+
+static ngx_int_t
+ngx_http_admission_nojs_send(ngx_http_admission_nojs_t *nojs,
+    const char *state, ngx_uint_t status, ngx_uint_t seconds)
+{
+    ngx_str_t           *values;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    values = nojs->values;
+
+    values[NGX_HTTP_ADMISSION_PAGE_STATE].data = (u_char *) state;
+    values[NGX_HTTP_ADMISSION_PAGE_STATE].len = ngx_strlen(state);
+
+    if (seconds
+        && ngx_http_admission_nojs_refresh(r, seconds,
+                                    &values[NGX_HTTP_ADMISSION_PAGE_NOJS_URI],
+                                    status == NGX_HTTP_OK)
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_page_send(r,
+                                        &nojs->visit.call->lcf->page->nojs,
+                                        values, status, 0);
+}
+
+
+/* ticket: the answer has one, so the next request shows it if it can */
+
+static ngx_int_t
+ngx_http_admission_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds,
+    ngx_str_t *uri, ngx_uint_t ticket)
+{
+    ngx_str_t  value;
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN
+                                      + sizeof("; url=&again=1") - 1
+                                      + uri->len);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui; url=%V%s", seconds, uri,
+                            ticket ? "&again=1" : "")
+                - value.data;
+
+    return ngx_http_admission_add_header(r, "Refresh", &value);
+}
+
+
+/* with commas, as both languages write it */
+
+static ngx_int_t
+ngx_http_admission_nojs_number(ngx_http_request_t *r, int64_t n,
+    ngx_str_t *text)
+{
+    u_char  *p, *src, *last, digits[NGX_INT64_LEN];
+
+    last = ngx_sprintf(digits, "%L", n);
+
+    text->data = ngx_pnalloc(r->pool, 2 * NGX_INT64_LEN);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = text->data;
+
+    for (src = digits; src < last; src++) {
+
+        if (src > digits && src[-1] != '-' && (last - src) % 3 == 0) {
+            *p++ = ',';
+        }
+
+        *p++ = *src;
+    }
+
+    text->len = p - text->data;
+
+    return NGX_OK;
+}

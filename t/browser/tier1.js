@@ -1,0 +1,300 @@
+"use strict";
+
+const { config, ok, is, like, sleep, until, shows, reaches, run, api }
+    = require("./lib.js");
+
+const wanted = event => `/events/${event}?row=1&name=a%20b%26c`;
+const room = event =>
+    `/vwr/${event}?return=` + encodeURIComponent(wanted(event));
+
+run(async ({ visitor }) => {
+    await visit(visitor);
+    await together(visitor);
+    await recovery(visitor);
+    await otherTickets(visitor);
+    await inactive(visitor);
+    await withoutScript(visitor);
+    await bothTiers(visitor);
+    await queueFirst(visitor);
+});
+
+
+async function call(method, path, headers) {
+    const response = await fetch(config.site + path, { method, headers });
+    return response.json();
+}
+
+const admin = (method, path) =>
+    call(method, `/api/admin/vwr/${path}`,
+         { Authorization: `Bearer ${config.tokens.admin}` });
+
+const advance = async (event, n) => {
+    const response = await fetch(`${config.site}/api/admin/vwr/advance/${event}`, {
+        method: "POST", body: JSON.stringify({ batchSize: n }),
+        headers: { Authorization: `Bearer ${config.tokens.admin}` } });
+    return response.json();
+};
+
+const issued = async event =>
+    (await call("GET", `/vwr-api/status/${event}`)).totalInQueue;
+
+async function open(event, ahead) {
+    await admin("POST", `activate/${event}`);
+
+    for (let i = 0; i < ahead; i++) {
+        await call("POST", `/vwr-api/assign/${event}`);
+    }
+}
+
+
+// First visit, reload, second tab, the turn.
+
+async function visit(visitor) {
+    await open("first", 3);
+
+    const context = await visitor({ viewport: { width: 320, height: 640 } });
+    const page = await context.newPage();
+
+    await page.goto(config.site + wanted("first"));
+    is(page.url(), config.site + room("first"), "the gate sends to the page");
+
+    await shows(page, "#number", /^3$/, "people ahead");
+    await shows(page, "#label", /^People ahead of you$/, "and what that is");
+    await shows(page, "#facts", /Your number4Now admitting0Behind you0/,
+                "number, counter, behind");
+    is(await page.textContent("#title"), "Spring Concert", "the title");
+    is(await page.title(), "3 – Spring Concert", "the tab's title");
+    ok(await page.evaluate(() => document.documentElement.scrollWidth <= 320),
+       "320 px: nothing sticks out");
+
+    await page.reload();
+    await shows(page, "#number", /^3$/, "a reload keeps the place");
+    is(context.calls("/assign/"), 1, "without another ticket");
+
+    const second = await context.newPage();
+
+    await second.goto(config.site + room("first"));
+    await shows(second, "#number", /^3$/, "a second tab has the same place");
+    is(await issued("first"), 4, "there is one ticket for both");
+
+    await advance("first", 2);
+    await shows(page, "#number", /^1$/, "the number falls");
+    await until(async () =>
+        await page.getAttribute("#track", "aria-valuenow") === "50");
+    is(await page.getAttribute("#track", "aria-valuenow"), "50",
+       "and the bar moves");
+
+    await advance("first", 1);
+    await shows(page, "#wait", /^You are next$/, "next");
+
+    await advance("first", 1);
+    await reaches(page, wanted("first"), "the turn: to the deep link");
+    await reaches(second, wanted("first"), "the second tab as well");
+
+    const cookies = (await context.cookies()).map(cookie => cookie.name);
+    ok(cookies.includes("urr-vwr-token-first"), "with a token",
+       cookies.join());
+
+    const elsewhere = context.seen.requests.map(request => request.url())
+        .filter(url => !url.startsWith(config.site + "/"));
+
+    is(elsewhere.join(), "", "no request to anywhere else");
+    is(context.seen.errors.join(), "", "no errors, nothing forbidden");
+
+    await context.close();
+
+    const korean = await visitor({ locale: "ko-KR" });
+    const other = await korean.newPage();
+
+    await call("POST", "/vwr-api/assign/first");
+    await other.goto(config.site + room("first"));
+    await shows(other, "#number", /^1명$/, "Korean: the number");
+    await shows(other, "#label", /^내 앞에 기다리는 사람$/, "Korean: the label");
+    await shows(other, "#facts", /내 번호6현재 입장 번호4내 뒤0명/,
+                "Korean: the rest");
+
+    await korean.close();
+}
+
+
+// Two tabs that open at once.
+
+async function together(visitor) {
+    await open("together", 0);
+
+    const context = await visitor();
+    const pages = [ await context.newPage(), await context.newPage() ];
+
+    await Promise.all(pages.map(page =>
+        page.goto(config.site + room("together"))));
+
+    for (const page of pages) {
+        await shows(page, "#facts", /^Your number1/, "tabs at once: number 1");
+    }
+
+    is(await issued("together"), 1, "tabs at once: one ticket");
+    await context.close();
+}
+
+
+// Either cookies or storage are enough.
+
+async function recovery(visitor) {
+    await open("recovery", 1);
+
+    const context = await visitor();
+    const page = await context.newPage();
+
+    await page.goto(config.site + room("recovery"));
+    await shows(page, "#facts", /^Your number2/, "a ticket");
+
+    await context.clearCookies();
+    await page.reload();
+    await shows(page, "#facts", /^Your number2/, "cookies lost: the same");
+
+    await page.evaluate(() => { localStorage.clear(); });
+    await context.clearCookies();
+    is(await issued("recovery"), 2, "(two)");
+
+    await page.reload();
+    await shows(page, "#facts", /^Your number3/, "both lost: another");
+
+    await page.evaluate(() => { localStorage.clear(); });
+    await page.reload();
+    await shows(page, "#facts", /^Your number3/, "storage lost: the same");
+
+    await context.clearCookies();
+    await advance("recovery", 3);
+    await reaches(page, wanted("recovery"), "in, without a cookie before");
+
+    await context.close();
+}
+
+
+async function otherTickets(visitor) {
+    await open("others", 1);
+
+    const context = await visitor();
+    const page = await context.newPage();
+
+    // an earlier activation's
+
+    await page.goto(config.site + room("others"));
+    await shows(page, "#facts", /^Your number2/, "a ticket");
+
+    await admin("POST", "activate/others?restart=1");
+    await call("POST", "/vwr-api/assign/others");
+    await call("POST", "/vwr-api/assign/others");
+    await shows(page, "#facts", /^Your number3/, "a new sale: a new number");
+
+    // somebody else's, and one that is none
+
+    const { requestId } = await call("POST", "/vwr-api/assign/others");
+
+    for (const id of [ requestId, "none" ]) {
+        await context.clearCookies();
+        await page.goto(config.site + "/plain");
+        await page.evaluate(id => {
+            localStorage.clear();
+            localStorage.setItem("admission:others:ticket",
+                                 JSON.stringify({ id }));
+        }, id);
+
+        if (id === requestId) await advance("others", 4);
+
+        const number = await issued("others") + 1;
+
+        await page.goto(config.site + room("others"));
+        await shows(page, "#facts", new RegExp(`^Your number${number}N`),
+                    `not by ${id === "none" ? "nothing" : "another's"}`);
+    }
+
+    await context.close();
+}
+
+
+async function inactive(visitor) {
+    const context = await visitor();
+    const page = await context.newPage();
+
+    await page.goto(config.site + room("inactive"));
+    await reaches(page, wanted("inactive"), "no waiting room: straight on");
+
+    await page.goto(config.site + "/vwr/inactive?return=//evil.example/");
+    await reaches(page, "/plain", "on this site");
+
+    await context.close();
+}
+
+
+async function withoutScript(visitor) {
+    await open("plainly", 2);
+
+    const context = await visitor({ javaScriptEnabled: false });
+    const page = await context.newPage();
+
+    await page.goto(config.site + wanted("plainly"));
+    await until(() => page.url().includes("nojs=1"));
+    like(page.url(), /\?nojs=1&return=/, "no JavaScript: goes on by itself");
+
+    await shows(page, ".number", /^2$/, "no JavaScript: people ahead");
+    await until(() => page.url().includes("again=1"));
+    like(page.url(), /again=1/, "no JavaScript: comes again");
+    await shows(page, ".number", /^2$/, "no JavaScript: the same place");
+    is(await issued("plainly"), 3, "no JavaScript: one ticket");
+
+    await advance("plainly", 3);
+    await reaches(page, wanted("plainly"), "no JavaScript: to the deep link");
+    is(context.seen.errors.join(), "", "no JavaScript: nothing forbidden");
+
+    await context.close();
+}
+
+
+// All the way: waiting room, queue, seats.
+
+async function bothTiers(visitor) {
+    await open("both", 1);
+    await api("ann", "POST", "check/both");
+
+    const seats = "/seats/both?row=1&name=a%20b";
+    const context = await visitor({ user: "cho" });
+    const page = await context.newPage();
+
+    await page.goto(config.site + seats);
+    is(page.url(), config.site + "/vwr/both?return="
+                   + encodeURIComponent(seats), "the waiting room first");
+    await shows(page, "#facts", /^Your number2/, "a number there");
+
+    await advance("both", 2);
+    await reaches(page, "/queue/both?return=" + encodeURIComponent(seats),
+                  "then the queue");
+    await shows(page, "#number", /^1$/, "a place there");
+
+    await api("ann", "POST", "leave/both");
+    await reaches(page, seats, "then the seats");
+    is(context.seen.errors.join(), "", "no errors");
+
+    await context.close();
+}
+
+
+// Who goes to the queue by itself is sent to the waiting room, and back.
+
+async function queueFirst(visitor) {
+    await open("direct", 0);
+
+    const context = await visitor({ user: "ben" });
+    const page = await context.newPage();
+    const queue = "/queue/direct?return=%2Fseats%2Fdirect";
+
+    await page.goto(config.site + queue);
+    await reaches(page, "/vwr/direct?return=" + encodeURIComponent(queue),
+                  "TIER1_REQUIRED: to the waiting room");
+    await shows(page, "#facts", /^Your number1/, "a number there");
+
+    await advance("direct", 1);
+    await reaches(page, "/seats/direct", "and back, and in");
+
+    await context.close();
+}
