@@ -57,18 +57,24 @@ sub run ($bench, $site) {
     $bench->rate_row("$few waiting", $b);
     $bench->rate_row("$many waiting", $a);
 
-    $bench->heading('Memory');
-    $bench->row('bytes of Redis a waiting user', sprintf '%.0f',
-                $memory / $many);
+    $before = memory($site);
+    fill($site, 'long', $many, 0, '-' . 'x' x 22);
+    my $long = memory($site) - $before;
 
-    $site->drop_event($_) for qw(few many);
+    $bench->heading('Memory of Redis a waiting user');
+    $bench->row('bytes, ids of 17 characters', sprintf('%.0f', $memory / $many),
+                [ '<=', 300 ], $memory / $many);
+    $bench->row('bytes, ids of 40 characters', sprintf '%.0f', $long / $many);
+
+    $site->drop_event($_) for qw(few many long);
 }
 
 
 # Lets n users wait, of whom some join through NGINX, a few here and there;
-# returns those, as access token and place.
+# returns those, as access token and place.  The ids of the others are longer
+# by what is given.
 
-sub fill ($site, $event, $n, $polled) {
+sub fill ($site, $event, $n, $polled, $longer = '') {
     my @tokens = ($site->user_tokens)[0 .. $polled - 1];
     my $connection = Admission::HTTP->connect($site->port('queue'),
                                               timeout => 60);
@@ -85,7 +91,7 @@ sub fill ($site, $event, $n, $polled) {
         }
 
         $site->redis_benchmark($event, ($n - $polled) / 20,
-                               sprintf 'u%03d', $chunk)
+                               sprintf('u%03d', $chunk) . $longer)
             if $n > $polled;
     }
 

@@ -50,6 +50,9 @@ sub port ($self, $server) {
     return $self->{nginx}{ports}{$server};
 }
 
+# when the entry tokens say that their users were let in, us
+sub entry_time ($self) { return $now * 1_000_000 }
+
 sub new_event ($self) {
     return sprintf 'bench-%04d', ++$self->{events};
 }
@@ -80,16 +83,12 @@ sub find_peer ($self) {
 
 
 sub start_nginx ($self) {
-    my $mask = '1' . '0' x $self->{bench}{cpu}{worker};
     my $root = root;
     my $port = $self->{redis}->port;
 
     $self->{nginx} = Admission::Nginx->start(
+        %{ $self->nginx_options('') },
         modules     => $self->{modules} // [],
-        connections => 4096,
-        log_level   => 'warn',
-        main        => "worker_cpu_affinity $mask;",
-        vars        => { REDIS => $port },
         files       => {
             'command.lua'   => "return {}\n",
             'peer_conf.lua' => <<~"END",
@@ -102,7 +101,37 @@ sub start_nginx ($self) {
                        . ($self->{peer} ? peer($root) : ''),
     );
 
-    my $html = $self->dir . '/html';
+    write_pages($self->{nginx});
+}
+
+
+# Another one on the same processor, with keys of its own in Redis, and
+# without the peer.
+
+sub another_nginx ($self, $prefix) {
+    my $nginx = Admission::Nginx->start(
+        %{ $self->nginx_options("prefix=$prefix") },
+        http => http() . servers());
+
+    write_pages($nginx);
+    return $nginx;
+}
+
+
+sub nginx_options ($self, $redis) {
+    my $mask = '1' . '0' x $self->{bench}{cpu}{worker};
+
+    return {
+        connections => 4096,
+        log_level   => 'warn',
+        main        => "worker_cpu_affinity $mask;",
+        vars        => { REDIS => $self->{redis}->port, PARAMETERS => $redis },
+    };
+}
+
+
+sub write_pages ($nginx) {
+    my $html = $nginx->dir . '/html';
 
     for my $path ('', '/events', "/events/$event") {
         mkdir "$html$path" or croak "$html$path: $!";
@@ -121,7 +150,7 @@ sub http () {
         keepalive_timeout   600s;
 
         admission_zone    admission:8m;
-        admission_redis   redis://127.0.0.1:%%REDIS%% timeout=5s;
+        admission_redis   redis://127.0.0.1:%%REDIS%% timeout=5s %%PARAMETERS%%;
         admission_secret  tier1 $secret{tier1};
         admission_secret  tier2 $secret{tier2};
         admission_secret  user  $secret{user};
@@ -130,6 +159,7 @@ sub http () {
             default  threshold=1000;
             few      threshold=0;
             many     threshold=0;
+            long     threshold=0;
         }
 
         map \$uri \$event_id {
