@@ -122,14 +122,9 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
         return NGX_DECLINED;
     }
 
-    now = ngx_http_admission_now_us();
-    standing->turn = 0;
-
-    if (ticket->act == room->activation) {
-        standing->turn = ngx_http_admission_room_turn(&ticket->sub,
-                                                      ticket->position);
-
-    } else if (room->active || room->clock <= ticket->act) {
+    if (ticket->act > room->activation
+        && (room->active || room->clock <= ticket->act))
+    {
         ngx_http_admission_ticket_ahead_of_host(ticket, conf, room);
     }
 
@@ -138,6 +133,14 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
 
     if (!standing->admitted) {
         return NGX_OK;
+    }
+
+    now = ngx_http_admission_now_us();
+    standing->turn = 0;
+
+    if (ticket->act == room->activation) {
+        standing->turn = ngx_http_admission_room_turn(&ticket->sub,
+                                                      ticket->position);
     }
 
     if (standing->turn == 0) {
