@@ -15,7 +15,8 @@ cd "$(dirname "$0")"
 
 port=${PORT:-8080}
 site=http://127.0.0.1:$port
-event=3f0c2b1e-0000-4000-8000-000000000001
+event=3f0c2b1e-0000-4000-8000-000000000001         # with a crowd
+recital=3f0c2b1e-0000-4000-8000-000000000002       # without
 module=$PWD/build/ngx_http_admission_module.so
 
 check=no
@@ -128,12 +129,12 @@ start_all() {
     mkdir "$dir/html" "$dir/temp"
     mkdir -m 700 "$dir/secrets" "$dir/jars"
 
-    cp demo/index.html "$dir/html"
+    cp demo/*.html "$dir/html"
     sed -e "s|@MODULE@|$module|; s|@DIR@|$dir|; s|@PORT@|$port|" \
-        -e "s|@EVENT@|$event|" demo/nginx.conf > "$dir/nginx.conf"
+        -e "s|@EVENT@|$event|; s|@RECITAL@|$recital|" demo/nginx.conf > "$dir/nginx.conf"
 
     local kind
-    for kind in tier2 user; do
+    for kind in tier1 tier2 user; do
         new_secret > "$dir/secrets/$kind.key"
     done
 
@@ -149,6 +150,8 @@ start_all() {
 
     await "nginx does not start" \
         curl -sf --noproxy '*' -o /dev/null "$site/"
+
+    run crowd demo/crowd.pl "$site" "$event" "$dir"
 }
 
 
@@ -227,12 +230,14 @@ stop_group() {
 explain() {
     cat <<END
 
-The demo is running.  Two people at once may book "Spring Concert".
+The demo is running.  Open $site/ in a browser: a waiting room
+with 300 people ahead, then a queue, then seats.
 
-Open $site/ in a browser, or paste this into another shell:
+Or paste this into another shell, for an event without a crowd that two people
+at once may book:
 
   site=$site
-  event=$event
+  event=$recital
   jars=\$(mktemp -d)
   by() { curl -s --noproxy '*' -b "\$jars/\$1" -c "\$jars/\$1" "\${@:2}"; echo; }
 

@@ -3,7 +3,70 @@
 
 
 walk() {
-    local who
+    walk_queue
+    walk_both
+
+    echo "ok - the demo does what it should"
+}
+
+
+# An event with a crowd: the waiting room, the queue, the seats, as a browser.
+
+walk_both() {
+    local page=/seats/$event?row=1 ticket
+    local way="?return=%2Fseats%2F$event%3Frow%3D1"
+
+    call nobody GET /
+    expect "the landing page is there" 200 "href=\"/seats/$event"
+
+    call zoe GET "$page" -H "Accept: text/html"
+    expect "zoe wants a seat and is sent on" 302
+    expect_header "to sign in" "Location: /signin$way"
+
+    call zoe GET /demo/login/zoe
+    call zoe GET "$page" -H "Accept: text/html"
+    expect "she is sent on" 302
+    expect_header "to the waiting room" "Location: /vwr/$event$way"
+
+    call zoe GET "/vwr/$event$way"
+    expect "which has a page" 200 'data-title="Spring Concert"'
+
+    call zoe POST /vwr-api/assign/$event
+    expect "she gets a number" 200 '"position":[0-9]+,'
+
+    ticket=$(sed -n 's/.*"requestId":"\([^"]*\)".*/\1/p' <<< "$body")
+
+    call zoe GET /vwr-api/check/$event/$ticket
+    expect "with hundreds ahead of her" 200 '"ahead":[23][0-9][0-9],'
+
+    poll zoe GET /vwr-api/check/$event/$ticket '"admitted":true'
+    expect "her turn comes" 200 '"token":"'
+
+    call zoe GET "$page" -H "Accept: text/html"
+    expect "she is sent on" 302
+    expect_header "to the queue" "Location: /queue/$event$way"
+
+    call zoe GET "/queue/$event$way"
+    expect "which has a page, too" 200 'data-title="Spring Concert"'
+
+    call zoe POST /api/queue/check/$event
+    expect "she joins" 200 '"status":"(queued|active)"'
+
+    poll zoe GET /api/queue/status/$event '"status":"active"'
+    expect "her turn comes here as well" 200 '"entryToken":"'
+
+    call zoe GET "$page" -H "Accept: text/html"
+    expect "and she sees the seats" 200 "Choose a seat"
+
+    call zoe POST /api/reservations
+    expect "and books" 201 '"X-User-Id" : "zoe"'
+}
+
+
+# One without: the queue alone.
+
+walk_queue() {
+    local who event=$recital
 
     for who in ann ben cho; do
         call $who GET /demo/login/$who
@@ -41,7 +104,7 @@ walk() {
     call ann POST /api/queue/leave/$event
     expect "ann leaves" 200 "Left queue"
 
-    poll_until_in cho
+    poll cho GET /api/queue/status/$event '"status":"active"'
     expect "cho is let in" 200 '"status":"active"'
 
     call cho POST /api/reservations
@@ -55,8 +118,6 @@ walk() {
     call admin GET /api/queue/admin/$event
     expect "the operator sees two in and nobody waiting" 200 \
            '"queueSize":0,"currentUsers":2,'
-
-    echo "ok - the demo does what it should"
 }
 
 
@@ -99,12 +160,13 @@ expect_header() {
 }
 
 
-poll_until_in() {
-    local end=$((SECONDS + 10))
+# poll WHO METHOD PATH REGEX: until the answer matches, for 60 seconds
+poll() {
+    local end=$((SECONDS + 60))
 
-    while call $1 GET /api/queue/status/$event; do
-        [[ $body =~ '"status":"active"' ]] && return
+    while call "$1" "$2" "$3"; do
+        [[ $body =~ $4 ]] && return
         [ $SECONDS -lt $end ] || return 0
-        sleep 0.2
+        sleep 0.5
     done
 }

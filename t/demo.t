@@ -4,6 +4,7 @@
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
+use Admission::Browser;
 use Admission::Process;
 use IO::Socket::INET;
 
@@ -58,6 +59,11 @@ is_deeply \@seen, [
 ($status, $output) = run('curl', '-sS', '--noproxy', '*', '-i', "$site/");
 like $output, qr/^HTTP\S+\ 200.*^Content-Type:\ text\/html;\ charset=utf-8
                  .*Spring\ Concert/msx, 'the page is there';
+
+browser_test('demo.js', {
+    site => $site,
+    event => '3f0c2b1e-0000-4000-8000-000000000001',
+});
 
 ends($demo, 'INT', 'Ctrl-C');
 
