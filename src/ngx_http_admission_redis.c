@@ -37,6 +37,7 @@ struct ngx_http_admission_redis_s {
 
     unsigned                               error:1;
     unsigned                               closed:1;
+    unsigned                               background:1;
 };
 
 
@@ -186,6 +187,23 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
 
 
 void
+ngx_http_admission_redis_background(ngx_http_admission_redis_t *redis,
+    ngx_uint_t on)
+{
+    redis->background = on ? 1 : 0;
+}
+
+
+void
+ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis)
+{
+    if (redis->conn) {
+        ngx_http_admission_redis_conn_leave(redis->conn);
+    }
+}
+
+
+void
 ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
     void *memory)
 {
@@ -198,6 +216,10 @@ ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call)
 {
     call->done = NULL;
     call->data = NULL;
+
+    if (ngx_exiting) {
+        ngx_http_admission_redis_leave(call->redis);
+    }
 }
 
 
@@ -390,6 +412,7 @@ ngx_http_admission_redis_alloc(ngx_http_admission_redis_t *redis, size_t size)
     call->redis = redis;
     call->script = NULL;
     call->own = NULL;
+    call->background = redis->background;
     call->size = size;
 
     return call;

@@ -105,6 +105,16 @@ ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval(
     void *data);
 
 /*
+ * Calls issued while it is on are for nobody who waits: a worker that leaves
+ * does not stay for them.
+ */
+void ngx_http_admission_redis_background(ngx_http_admission_redis_t *redis,
+    ngx_uint_t on);
+
+/* the worker has begun to leave; may be called again */
+void ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis);
+
+/*
  * Memory of ngx_alloc() that is the call's from now on, such as what data
  * points to: freed after the completion, or when the reply of a cancelled
  * call has been dropped.

@@ -253,6 +253,13 @@ ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
 
 
 void
+ngx_http_admission_redis_conn_leave(ngx_http_admission_redis_conn_t *conn)
+{
+    ngx_http_admission_redis_queue_changed(conn);
+}
+
+
+void
 ngx_http_admission_redis_conn_close(ngx_http_admission_redis_conn_t *conn)
 {
     ngx_queue_t  lost;
@@ -1112,9 +1119,23 @@ ngx_http_admission_redis_arm(ngx_http_admission_redis_conn_t *conn,
 static void
 ngx_http_admission_redis_queue_changed(ngx_http_admission_redis_conn_t *conn)
 {
-    ngx_uint_t  idle;
+    ngx_uint_t                        idle;
+    ngx_queue_t                      *q;
+    ngx_http_admission_redis_call_t  *call;
 
-    idle = ngx_queue_empty(&conn->calls) ? 1 : 0;
+    idle = 1;
+
+    for (q = ngx_queue_head(&conn->calls);
+         q != ngx_queue_sentinel(&conn->calls);
+         q = ngx_queue_next(q))
+    {
+        call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
+
+        if (!ngx_exiting || (call->done && !call->background)) {
+            idle = 0;
+            break;
+        }
+    }
 
     conn->timer.cancelable = idle;
 

@@ -67,6 +67,7 @@ struct ngx_http_admission_redis_call_s {
     ngx_http_admission_redis_done_pt       done;     /* NULL: cancelled */
     void                                  *data;
     void                                  *own;      /* freed with the call */
+    unsigned                               background:1;
 
     size_t                                 size;     /* of the command */
     size_t                                 count;    /* of its "*N\r\n" */
@@ -78,6 +79,10 @@ struct ngx_http_admission_redis_call_s {
 ngx_http_admission_redis_conn_t *ngx_http_admission_redis_conn_create(
     ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf,
     ngx_str_t *name, ngx_addr_t *addrs, ngx_uint_t naddrs);
+
+/* the worker leaves: only calls that somebody waits for hold it from now on */
+void ngx_http_admission_redis_conn_leave(
+    ngx_http_admission_redis_conn_t *conn);
 
 /* completes what is still out with NGX_ERROR; nothing is sent after it */
 void ngx_http_admission_redis_conn_close(

@@ -136,6 +136,7 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
         /* the new workers go on, without waiting for the lease to run out */
 
         ngx_http_admission_lease_leave();
+        ngx_http_admission_redis_leave(ngx_http_admission_redis());
         return;
     }
 
@@ -145,6 +146,8 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
         ngx_http_admission_schedule_holds = 0;
         return;
     }
+
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
 
     if (!ngx_http_admission_schedule_holds
         || ngx_current_msec - ngx_http_admission_schedule_looked
@@ -156,6 +159,8 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
 
     ngx_http_admission_schedule_steps(ev->log);
     ngx_http_admission_schedule_rooms(ev->log);
+
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
 }
 
 
@@ -271,7 +276,9 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     ngx_queue_insert_head(&ngx_http_admission_schedule_free, &step->queue);
 
     if (delay == 0 && !ngx_exiting) {
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
         ngx_http_admission_schedule_step(&step->event);
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
     }
 }
 

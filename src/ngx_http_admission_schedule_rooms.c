@@ -310,7 +310,9 @@ ngx_http_admission_room_stepped(void *data, ngx_int_t rc,
            >= NGX_HTTP_ADMISSION_ROOM_STEPS / 2
         && !ngx_exiting)
     {
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
         ngx_http_admission_rooms_step(ngx_cycle->log);
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
     }
 }
 
@@ -361,9 +363,13 @@ ngx_http_admission_rooms_list_done(void *data, ngx_int_t rc,
         ngx_http_admission_rooms_looking.failed = 1;
 
     } else {
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
+
         for (i = 0; i < reply->elements; i++) {
             ngx_http_admission_room_look(reply->element[i]);
         }
+
+        ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
     }
 
     ngx_http_admission_rooms_list_end();
