@@ -263,7 +263,9 @@ subtest 'expired slots, in bounded steps' => sub {
     my $answer = $e->step;
     cmp_ok($answer->{active}, '<=', 2000, 'never more than the threshold');
     ok($answer->{score}, 'more to do');
-    $e->step while $e->step->{score};
+    for (1 .. 10) {
+        last if !$e->step->{score};
+    }
     $e->next_step;
     is($e->admin->{active}, 51, 'all gone, all in');
 };
