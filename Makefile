@@ -90,7 +90,7 @@ $(OUT)/configured: $(OUT)/key config config.make
 	         echo "see $(OUT)/configure.log and $(OBJS)/autoconf.err" >&2; \
 	         exit 1; }
 	@for header in $(OUT)/headers/*.h; do \
-	    if cmp -s "$$header" $(OBJS)/$${header##*/}; \
+	    if test -e "$$header" && cmp -s "$$header" "$(OBJS)/$${header##*/}"; \
 	    then cp -p "$$header" $(OBJS); fi; done
 	@echo $(SUM) > $(OUT)/sum
 	@touch $@
