@@ -128,8 +128,10 @@ ngx_http_admission_page_is_nojs(ngx_http_request_t *r)
 {
     ngx_str_t  value;
 
-    return ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1, &value)
-           == NGX_OK
+    return r == r->main
+           && r->method == NGX_HTTP_GET
+           && ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1, &value)
+              == NGX_OK
            && ngx_http_admission_is_navigation(r)
            && !ngx_http_admission_is_prefetch(r);
 }

@@ -137,6 +137,8 @@ for my $case ([ [ Accept => 'text/html', 'Sec-Fetch-Mode' => 'cors' ],
     like $response->body, qr/<script>/, "$name: as for all";
 }
 
+is ask({}, '/vwr/other?nojs=1', method => 'HEAD')->header('Set-Cookie'), undef,
+    'HEAD: no ticket';
 is ask({}, '/vwr/other?nojs=1', method => 'POST')->status, 405, 'POST: no';
 
 $page = ask({}, '/vwr/other?nojs=1&again=1');
