@@ -57,9 +57,11 @@ sub ask ($path, $visitor = undef, %opt) {
     return code(visit($site, 0, $visitor, 'GET', $path, %opt));
 }
 
-sub logged () {
-    my ($line) = read_file($site->nginx->dir . '/gate.log') =~ /(.*)\n\z/;
-    return $line;
+# the line comes a moment after the answer
+sub logged ($line, $what) {
+    ok((wait_until {
+        read_file($site->nginx->dir . '/gate.log') =~ /^\Q$line\E\n\z/m
+    }), $what) or diag read_file($site->nginx->dir . '/gate.log');
 }
 
 
@@ -67,7 +69,7 @@ sub logged () {
 
 is ask($_), '200', "$_ while inactive" for '/events/', '/on/', '/free/',
     '/var/?mode=auto', '/named/never-heard-of';
-is logged(), '/named/never-heard-of pass "-" -', 'a pass, in the log';
+logged('/named/never-heard-of pass "-" -', 'a pass, in the log');
 
 operator($site, POST => "activate/$_") for qw(concert short other);
 
@@ -77,7 +79,7 @@ operator($site, POST => "activate/$_") for qw(concert short other);
 is ask($_), '403 TIER1_REQUIRED', $_ for '/events/', '/on/', '/free/',
     '/var/?mode=auto', '/var/?mode=on', '/var/?mode=maybe', '/var/',
     '/twice/', '/json/', '/named/OTHER', '/named/other';
-is logged(), '/named/other tier1 "no token" -', 'in the log';
+logged('/named/other tier1 "no token" -', 'in the log');
 
 is ask($_), '200', $_ for '/off/', '/var/?mode=off', '/bypass/', '/named/',
     '/named/open', '/named/never-heard-of', '/plain', '/bare/';
@@ -119,7 +121,7 @@ my ($vis, $act) = @$claims{qw(vis act)};
 
 is ask($_, { %$ann }), '200', "$_ with the token"
     for '/events/', '/on/', '/free/', '/var/?mode=on', '/twice/';
-is logged(), '/twice/ pass "-" 1', 'its position in the log';
+logged('/twice/ pass "-" 1', 'its position in the log');
 is ask('/named/other', { %$ann }), '403 TIER1_REQUIRED', 'of another event';
 is ask('/events/', undef, headers =>
        [ 'X-VWR-Token' => $token,
@@ -128,7 +130,7 @@ is ask('/events/', undef, headers =>
 
 is ask('/events/', { 'urr-vwr-token' => $token }), '403 TIER1_REQUIRED',
     'without the visitor';
-is logged(), '/events/ tier1 "token of another visitor" -', 'says the log';
+logged('/events/ tier1 "token of another visitor" -', 'says the log');
 is ask('/free/', { 'urr-vwr-token' => $token }), '200', 'but with bind=off';
 
 my $ben = {};

@@ -15,7 +15,7 @@ my $outage = $ENV{TEST_OUTAGE} // 3;        # s; 30 by hand
 my $visitors = $ENV{TEST_CROWD} // 500;
 
 my $site = waiting_site(
-    instances => 2, timeout => '300ms',
+    instances => 2, timeout => 300 * slow . 'ms',
     events => 'default vwr_rate=20;');
 my $redis = $site->redis;
 
@@ -90,7 +90,7 @@ my $standing = status(0)->{serving};
 ok((wait_until { status(0)->{serving} > $standing } 5), 'the counter moves');
 
 $redis->sigstop;
-sleep 0.6;                          # what was out comes to its end
+sleep 0.6 * slow;                   # what was out comes to its end
 
 my @before = map { status($_)->{serving} } 0, 1;
 my $start = time;
