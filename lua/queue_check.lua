@@ -28,7 +28,7 @@ end
 if not active and not lower and q.e_adm == 0 and q.epoch ~= 0
    and (q.host_epoch == 0 or q.host_epoch == q.epoch)
    and q.ms >= q.touched and q.ms - q.touched <= 3600000
-   and q.ms - q.beacon > 60000 and ARGV[18] ~= RESTORE
+   and q.beacon == 0 and ARGV[18] ~= RESTORE
 then
   if score then
     call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
@@ -193,6 +193,10 @@ function q.restore_slot()
   end
   q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
+  if q.e_adm < q.epoch then
+    q.back = q.back + 1
+    call('HINCRBY', k.state, 'back', 1)
+  end
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
   q.size = q.size - call('ZREM', k.queue, q.user)
   call('ZREM', k.seen, q.user)

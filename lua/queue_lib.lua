@@ -45,6 +45,10 @@ end
 -- The life of the data begins with the first that is written.
 function q.live()
   if q.epoch == 0 then
+    -- hosts know the clock of a moment ago: no time of before comes again
+    if q.clock > q.us then
+      q.clock = q.clock + 10000000
+    end
     q.epoch = q.tick()
     call('SET', k.epoch, q.int(q.epoch), 'EX', WEEK)
     q.touch(k.state)
@@ -106,7 +110,7 @@ end
 -- as hosts knew, less those who left, until their slots have run out.
 function q.counted()
   if q.ahead(q.floor_until, q.active_ttl) then
-    return math.max(q.active, q.floor - q.left)
+    return q.active + math.max(q.floor - q.back, 0)
   end
   return q.active
 end
@@ -168,10 +172,8 @@ end
 -- A slot ran out.  One that was never claimed was not used: its token, if
 -- there was one, ends with it, and the place of its user still counts.
 function q.expire_active(user)
-  if q.done(user) < (call('ZSCORE', k.admitted, user) or 0) + 0 then
-    call('ZADD', k.revoked, q.int(q.tick()), user)
-    q.touch(k.revoked)
-  end
+  call('ZADD', k.revoked, q.int(q.tick()), user)
+  q.touch(k.revoked)
   q.drop_active(user)
 end
 
@@ -182,11 +184,6 @@ function q.depart(user)
   if score then
     q.drop_waiting(user, score + 0)
   else
-    if q.ahead(q.floor_until, q.active_ttl)
-       and call('ZSCORE', k.active, user)
-    then
-      call('HINCRBY', k.state, 'left', 1)
-    end
     q.drop_active(user)
     call('ZADD', k.revoked, q.int(t), user)
   end

@@ -26,7 +26,7 @@ local call = redis.call
 local time = call('TIME')
 local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
-                'floor', 'floor_until', 'left', 'touched', 'step', 'clean',
+                'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon')
 
 local q = {
@@ -60,7 +60,7 @@ local q = {
   rate = (st[5] or 0) + 0,          -- admissions per 1000 s
   floor = (st[6] or 0) + 0,         -- at least so many count as active
   floor_until = (st[7] or 0) + 0,
-  left = (st[8] or 0) + 0,          -- less those
+  back = (st[8] or 0) + 0,          -- less those who are back
   touched = (st[9] or 0) + 0,       -- when all keys last were
   step = (st[10] or 0) + 0,         -- when the schedule last was here
   clean = (st[11] or 0) + 0,        -- and cleaned up

@@ -179,6 +179,10 @@ if not q.paused then
   end
 end
 
+if q.beacon ~= 0 and call('EXISTS', k.leaving) == 0 then
+  call('HDEL', k.state, 'beacon')
+end
+
 local admitted = 0
 if due and not q.restoring() then
   admitted = q.let_in()

@@ -1,0 +1,115 @@
+# Loss of data and a clock that was wrong, by the queue scripts alone: what
+# bench/soak found.
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Admission::Test;
+use Admission::Redis;
+use Admission::Scripts;
+
+my $redis = Admission::Redis->start(clock => 1);
+my $clock = 0;
+my $events = 0;
+
+sub event (%opt) {
+    return Admission::Scripts->new($redis, event => 'e' . ++$events,
+                                   restore_wait => 2000, %opt);
+}
+
+# a step a second
+sub go_by ($e, $seconds) {
+    for (1 .. $seconds) {
+        $redis->set_clock(++$clock);
+        $e->step;
+    }
+}
+
+sub lose ($e) {
+    $redis->cmd('DEL', map { $e->key($_) } qw(queue active seen active-seen
+        done revoked threshold epoch state admitted used leaving rate));
+}
+
+sub entry ($answer) {
+    return { adm => $answer->{adm}, exp => int($answer->{expires} / 1000) - 5 };
+}
+
+
+# Of three inside one comes back at once, two later: until then there is one
+# slot, however many come and go in it.
+
+subtest 'who comes and goes after a loss' => sub {
+    my $e = event(threshold => 3);
+    my %in = map { $_ => $e->ask($_) } qw(a b c);
+    my $knew = $e->admin;
+
+    lose($e);
+    $e->{host} = { epoch => $knew->{epoch}, clock => $knew->{clock},
+                   active => 3 };
+    is($e->ask('a', entry => entry($in{a}))->{state}, 'in', 'a is back');
+    $e->{host} = {};
+    $e->ask($_) for qw(v w x y z);
+    go_by($e, 3);
+    is_deeply([$e->active], ['a'], 'b and c may still come');
+
+    for my $user (qw(a v w)) {
+        $e->leave($user);
+        go_by($e, 2);
+    }
+    my @in = $e->active;
+    is(scalar @in, 1, 'one at a time in the slot of a');
+
+    $e->ask($_, entry => entry($in{$_})) for qw(b c);
+    @in = $e->active;
+    cmp_ok(scalar @in, '<=', 3, 'no more than the threshold with them');
+};
+
+
+# A slot has run out; then the clock goes back, before the end of its token.
+
+subtest 'a token that has expired, and a clock that goes back' => sub {
+    my $e = event(threshold => 1, active_ttl => 60_000);
+    my $a = $e->ask('a');
+
+    $e->ask('b');
+    for (1 .. 7) {
+        go_by($e, 10);
+        $e->ask('b');
+    }
+    is_deeply([$e->active], ['b'], 'the slot of a is that of b');
+
+    $redis->set_clock($clock -= 50);
+    $e->ask('b');
+    $e->step;
+    $e->ask('a', entry => entry($a));
+    is_deeply([$e->active], ['b'], 'and stays so');
+    is_deeply([$e->waiting], ['a'], 'a waits');
+};
+
+
+# The clock was an hour ahead once, so that the event's is; one host knows what
+# it was, the other one what it was a moment before.
+
+subtest 'a loss after the clock was wrong' => sub {
+    my $e = event(threshold => 0);
+
+    $redis->set_clock($clock + 3600);
+    $e->ask('a');
+    $redis->set_clock($clock);
+
+    my $knew = $e->admin;
+    my %place = map { $_ => $e->ask($_) } map { "u$_" } 1 .. 5;
+
+    lose($e);
+    $e->{host} = { epoch => $knew->{epoch}, clock => $knew->{clock} };
+    $e->ask("new$_") for 1 .. 5;
+    $e->{host} = {};
+    $e->ask($_, place => $place{$_}) for sort keys %place;
+
+    is_deeply([$e->waiting], [(map { "u$_" } 1 .. 5),
+                              (map { "new$_" } 1 .. 5)],
+              'the old ones stand before the new ones');
+    is($e->ask($_)->{score}, $place{$_}{score}, "$_ where it stood")
+        for sort keys %place;
+};
+
+done_testing;
