@@ -12,7 +12,12 @@ if what == 'clear' then
   -- the old line is kept for a day, not as a line, but so that nobody comes
   -- with a position that was another's
   if call('EXISTS', k.queue) == 1 then
-    call('RENAME', k.queue, k.cleared)
+    if call('EXISTS', k.cleared) == 1 then
+      call('ZUNIONSTORE', k.cleared, 2, k.cleared, k.queue, 'AGGREGATE', 'MIN')
+      call('UNLINK', k.queue)
+    else
+      call('RENAME', k.queue, k.cleared)
+    end
     call('EXPIRE', k.cleared, 86400)
   end
   q.size, q.active = 0, 0

@@ -26,7 +26,8 @@ end
 
 -- Most calls: one who waits asks, or a new one joins those who wait.
 if not active and not lower and q.e_adm == 0 and q.epoch ~= 0
-   and (q.host_epoch == 0 or q.host_epoch == q.epoch)
+   and (q.host_epoch == 0
+        or (q.host_epoch == q.epoch and q.host_clock <= q.stored))
    and q.ms >= q.touched and q.ms - q.touched <= 3600000
    and q.beacon == 0 and ARGV[18] ~= RESTORE
 then
@@ -36,6 +37,7 @@ then
   end
   if ARGV[18] == CHECK and q.at == 0 and q.size > 0 then
     q.clock = math.max(q.us, q.clock + 1)
+    q.stored = q.clock
     local s = 2 * q.clock + 1
     call('HSET', k.state, 'clock', string.format('%.0f', q.clock))
     call('ZADD', k.queue, string.format('%.0f', s), q.user)
@@ -149,11 +151,11 @@ function q.stay_active()
     cap = math.max(cap, q.ms + 120000)
   end
   if q.ms >= cap then
-    q.tick()
-    q.drop_active(q.user)
+    q.expire_active(q.user)
     return nil
   end
-  local expires = math.min(q.ms + q.active_ttl, cap)
+  -- never less than before, though the configuration is: tokens are out
+  local expires = math.max(math.min(q.ms + q.active_ttl, cap), active + 0)
   q.add_active(q.user, expires)
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
   call('ZREM', k.leaving, q.user)
@@ -191,6 +193,7 @@ function q.restore_slot()
   if q.e_adm < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
     q.begin_restore()
   end
+  q.note_busy()
   q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
   if q.e_adm < q.epoch then

@@ -22,6 +22,7 @@ end
 -- a new time of the event's clock
 function q.tick()
   q.clock = math.max(q.us, q.clock + 1)
+  q.stored = q.clock
   call('HSET', k.state, 'clock', q.int(q.clock))
   return q.clock
 end
@@ -43,15 +44,19 @@ function q.touch_all()
 end
 
 -- The life of the data begins with the first that is written.
+function q.begin_life()
+  -- hosts know the clock of a moment ago: no time of before comes again
+  if q.clock > q.us then
+    q.clock = q.clock + 10000000
+  end
+  q.epoch = q.tick()
+  call('SET', k.epoch, q.int(q.epoch), 'EX', WEEK)
+  q.touch(k.state)
+end
+
 function q.live()
   if q.epoch == 0 then
-    -- hosts know the clock of a moment ago: no time of before comes again
-    if q.clock > q.us then
-      q.clock = q.clock + 10000000
-    end
-    q.epoch = q.tick()
-    call('SET', k.epoch, q.int(q.epoch), 'EX', WEEK)
-    q.touch(k.state)
+    q.begin_life()
   end
 end
 
@@ -68,16 +73,26 @@ function q.restoring()
   return q.ahead(q.restore, q.restore_wait)
 end
 
--- A host that knew an earlier life tells what it knew, once.
+-- A host that knew an earlier life tells what it knew, once.  One that knew a
+-- later time of this life tells that Redis came back with older data: another
+-- life of it begins.
 function q.hear_host()
-  if q.host_epoch == 0 or q.host_epoch == q.epoch then
+  if q.host_epoch == 0
+     or (q.host_epoch == q.epoch and q.host_clock <= q.stored)
+  then
     return
+  end
+  if q.host_epoch == q.epoch then
+    q.restore = 0
+    q.base = q.active
+    call('HSET', k.state, 'base', q.int(q.base))
+    q.begin_life()
   end
   q.live()
   q.begin_restore()
   if q.restoring() then
-    if q.host_active > q.floor then
-      q.floor = q.host_active
+    if q.host_active - q.base > q.floor then
+      q.floor = q.host_active - q.base
       q.floor_until = q.ms + q.active_ttl
       call('HSET', k.state, 'floor', q.int(q.floor), 'floor_until',
            q.int(q.floor_until))
@@ -99,8 +114,8 @@ function q.note_busy()
   end
 end
 
--- When a session ends, however often it is renewed.  The time of a gap is
--- not charged to those who were in.
+-- When a session ends, however often it is renewed.  The time of the last gap
+-- is not charged to those who were in.
 function q.session_end(adm)
   return math.floor(adm / 1000) + q.session_max
          + (adm <= q.slack_at and q.slack or 0)

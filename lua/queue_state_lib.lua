@@ -27,7 +27,7 @@ local time = call('TIME')
 local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
-                'busy', 'slack', 'slack_at', 'beacon')
+                'busy', 'slack', 'slack_at', 'beacon', 'base')
 
 local q = {
   event = ARGV[1],
@@ -40,8 +40,11 @@ local q = {
   stream = ARGV[11] == '1',
 
   -- what the host that calls knows of the event; 0 (threshold: -1): nothing
-  host_epoch = ARGV[12] + 0, host_active = ARGV[14] + 0,
+  host_epoch = ARGV[12] + 0, host_clock = ARGV[13] + 0,
+  host_active = ARGV[14] + 0,
   host_clear = ARGV[15] + 0, host_threshold = ARGV[16] + 0,
+
+  stored = (st[1] or 0) + 0,        -- the clock as Redis has it
 
   us = time[1] * 1000000 + time[2],
   ms = time[1] * 1000 + math.floor(time[2] / 1000),
@@ -65,9 +68,10 @@ local q = {
   step = (st[10] or 0) + 0,         -- when the schedule last was here
   clean = (st[11] or 0) + 0,        -- and cleaned up
   busy = (st[12] or 0) + 0,         -- when users came to an empty event
-  slack = (st[13] or 0) + 0,        -- given to sessions of before a gap
+  slack = (st[13] or 0) + 0,        -- given to sessions by the last gap
   slack_at = (st[14] or 0) + 0,
   beacon = (st[15] or 0) + 0,       -- when the last one came
+  base = (st[16] or 0) + 0,         -- active in the data that came back
 }
 
 
@@ -84,7 +88,7 @@ end
 
 function q.reply(state, position, score, adm, expires)
   return { state, position or 0, q.size, q.active, q.threshold(), q.us,
-           math.max(q.us, q.clock), q.epoch, score or 0, adm or 0, expires or 0, q.rate > 0 and q.rate or -1,
-           q.api_threshold, q.clear,
+           q.stored, q.epoch, score or 0, adm or 0, expires or 0,
+           q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,
            q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0 }
 end

@@ -63,6 +63,22 @@ function q.clean_up()
   end
 end
 
+-- Redis's clock went back: what was to end by the wrong time ends by the right
+-- one, and who was seen was seen now.
+function q.clock_back()
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.active,
+                             q.int(q.ms + q.active_ttl), '+inf', 'LIMIT', 0,
+                             STALE_MAX))
+  do
+    call('ZADD', k.active, q.int(q.ms + q.active_ttl), user)
+  end
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.seen, q.int(q.ms), '+inf',
+                             'LIMIT', 0, STALE_MAX))
+  do
+    call('ZADD', k.seen, q.int(q.ms), user)
+  end
+end
+
 -- Lets in from the head of the line, those who are gone dropped first.
 function q.let_in()
   local want = math.min(q.admit_batch, q.threshold() - q.counted())
@@ -166,7 +182,10 @@ if due or q.ms - q.step >= 1000 then
 end
 
 if q.behind then
-  q.slack = q.slack + math.max(q.ms - q.step, 0)
+  q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
+  if q.ms < q.step then
+    q.clock_back()
+  end
   call('HSET', k.state, 'gap', q.int(q.ms + 120000), 'slack', q.int(q.slack),
        'slack_at', q.int(q.now()))
 end
