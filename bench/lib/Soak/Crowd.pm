@@ -451,7 +451,7 @@ sub look_at_redis ($self) {
     my ($active, $waiting, $stream, $threshold) = @$reply;
     $self->{last_admission} = $stream->[-1][0] if @$stream;
 
-    return { active => { @$active }, waiting => { @$waiting },
+    return { at => time, active => { @$active }, waiting => { @$waiting },
              threshold => $threshold,
              admitted => [ map { my %e = $_->[1]->@*; $e{userId} }
                            @$stream ] };
@@ -490,7 +490,9 @@ sub look ($self) {
     $self->violation("$inside inside, at most $self->{ceiling} may be")
         if $inside > $self->{ceiling};
 
-    $self->look_at_order($before, $seen) if $before;
+    # where who waits is soon forgotten, one may be out between two looks
+    $self->look_at_order($before, $seen)
+        if $before && (!$self->{tiny} || $seen->{at} - $before->{at} < 1);
     $self->look_at_threshold($seen) if !$held;
     $self->look_at_progress($seen);
 
