@@ -99,7 +99,8 @@ ngx_http_admission_assign_body(ngx_http_admission_api_call_t *call)
     if (rc == NGX_DECLINED) {
         return ngx_http_admission_respond_error(call->request,
                                NGX_HTTP_BAD_REQUEST, "INVALID_USER",
-                               "The body has to be {\\\"userId\\\": \\\"...\\\"} "
+                               "The body has to be "
+                               "{\\\"userId\\\": \\\"...\\\"} "
                                "with 128 characters at most", NULL);
     }
 

@@ -20,7 +20,8 @@
 
 /*
  * Tells a denial: verdict is one of USER, TIER1, TIER2 and ERROR, event
- * that of the request and may be empty.  Returns what to finalize the request with.
+ * that of the request and may be empty.  Returns what to finalize the request
+ * with.
  */
 ngx_int_t ngx_http_admission_deny(ngx_http_request_t *r,
     ngx_http_admission_verdict_e verdict, ngx_str_t *event);
