@@ -32,15 +32,8 @@ is($e->ask('a', place => $a)->{position}, 1, 'a is back, and first');
 $e->step;
 go_by 125;
 
-# remove with the fix: queue_check.lua takes "no beacon for 60 s" for "nobody
-# is in {E}:leaving", which after a gap is not so
-
-TODO: {
-    local $TODO = 'the beacon outlives the gap';
-
-    my $now = $e->ask('a', mode => 'status', place => $a);
-    is($now->{position}, 1, 'a, who has polled ever since, is still first');
-    is_deeply([$e->waiting], [qw(a b)], 'the line as it was');
-}
+my $now = $e->ask('a', mode => 'status', place => $a);
+is($now->{position}, 1, 'a, who has polled ever since, is still first');
+is_deeply([$e->waiting], [qw(a b)], 'the line as it was');
 
 done_testing;
