@@ -63,17 +63,17 @@ function q.clean_up()
   end
 end
 
--- Redis's clock went back: what was to end by the wrong time ends by the right
--- one, and who was seen was seen now.
-function q.clock_back()
-  for _, user in ipairs(call('ZRANGEBYSCORE', k.active,
-                             q.int(q.ms + q.active_ttl), '+inf', 'LIMIT', 0,
-                             STALE_MAX))
+-- No slot lasts longer than a session and a pause, nobody was seen in time to
+-- come: where it says so, Redis's clock was ahead, if only for a moment.
+function q.clock_right()
+  local far = q.int(q.ms + q.session_max + q.active_ttl + 120000)
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.active, far, '+inf', 'LIMIT',
+                             0, STALE_MAX))
   do
     call('ZADD', k.active, q.int(q.ms + q.active_ttl), user)
   end
-  for _, user in ipairs(call('ZRANGEBYSCORE', k.seen, q.int(q.ms), '+inf',
-                             'LIMIT', 0, STALE_MAX))
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.seen, q.int(q.ms + 1000),
+                             '+inf', 'LIMIT', 0, STALE_MAX))
   do
     call('ZADD', k.seen, q.int(q.ms), user)
   end
@@ -183,11 +183,12 @@ end
 
 if q.behind then
   q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
-  if q.ms < q.step then
-    q.clock_back()
-  end
   call('HSET', k.state, 'gap', q.int(q.ms + 120000), 'slack', q.int(q.slack),
        'slack_at', q.int(q.now()))
+end
+
+if due then
+  q.clock_right()
 end
 
 if not q.paused then

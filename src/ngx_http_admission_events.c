@@ -16,6 +16,7 @@
 
 #define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000     /* ms */
 #define NGX_HTTP_ADMISSION_EVICT_TRIES    8
+#define NGX_HTTP_ADMISSION_LOOKS          1024      /* at events, a turn */
 
 
 static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
@@ -154,7 +155,7 @@ ngx_int_t
 ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work)
 {
-    int64_t                           since;
+    int64_t                           clear, since;
     ngx_int_t                         rc;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
@@ -168,23 +169,26 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
     if (en) {
 
+        clear = ngx_max(en->state.clear, state->clear);
+        since = ngx_max(en->state.revoked, state->revoked);
+
         /* answers of several workers may be noted out of order */
 
-        if (state->clock < en->state.clock) {
-            state->clock = en->state.clock;
+        if (state->clock >= en->state.clock) {
+
+            if (state->epoch != en->state.epoch) {
+
+                /* with the data went what told other hosts of the event */
+
+                en->marked = 0;
+            }
+
+            en->state = *state;
+            en->restore = ngx_current_msec + state->restore;
         }
 
-        if (state->epoch != en->state.epoch) {
-
-            /* with the data went what told other hosts of the event */
-
-            en->marked = 0;
-        }
-
-        since = en->state.revoked;
-        en->state = *state;
-        en->state.revoked = ngx_max(since, state->revoked);
-        en->restore = ngx_current_msec + state->restore;
+        en->state.clear = clear;
+        en->state.revoked = since;
 
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
@@ -214,7 +218,8 @@ ngx_http_admission_event_mark(ngx_str_t *id)
 
     due = (en == NULL
            || !en->marked
-           || ngx_current_msec - en->mark >= NGX_HTTP_ADMISSION_MARK_INTERVAL);
+           || (ngx_msec_int_t) (ngx_current_msec - en->mark)
+              >= NGX_HTTP_ADMISSION_MARK_INTERVAL);
 
     if (en && due) {
         en->marked = 1;
@@ -257,7 +262,8 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     u_char                           *p;
     ngx_int_t                         rc;
     ngx_str_t                        *id;
-    ngx_queue_t                      *q;
+    ngx_uint_t                        n;
+    ngx_queue_t                      *q, *first;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_shctx_t       *sh;
     ngx_http_admission_event_node_t  *en;
@@ -268,10 +274,27 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
 
     ngx_shmtx_lock(&shpool->mutex);
 
-    for (q = ngx_queue_head(&sh->work);
-         q != ngx_queue_sentinel(&sh->work) && ids->nelts < max;
-         q = ngx_queue_next(q))
-    {
+    /*
+     * Whatever has been looked at goes to the end: with many events each has
+     * its turn, and a turn takes a bounded time.
+     */
+
+    first = NULL;
+
+    for (n = 0; n < NGX_HTTP_ADMISSION_LOOKS && ids->nelts < max; n++) {
+        q = ngx_queue_head(&sh->work);
+
+        if (q == ngx_queue_sentinel(&sh->work) || q == first) {
+            break;
+        }
+
+        if (first == NULL) {
+            first = q;
+        }
+
+        ngx_queue_remove(q);
+        ngx_queue_insert_tail(&sh->work, q);
+
         en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
 
         if ((ngx_msec_int_t) (en->due - ngx_current_msec) > 0) {
@@ -301,7 +324,7 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
 
 ngx_uint_t
 ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t delay)
+    ngx_msec_t delay, ngx_msec_t keep)
 {
     uint32_t                          hash;
     ngx_uint_t                        idle;
@@ -323,7 +346,9 @@ ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
         if (work) {
             en->busy = ngx_current_msec;
 
-        } else if (ngx_current_msec - en->busy > NGX_HTTP_ADMISSION_IDLE) {
+        } else if ((ngx_msec_int_t) (ngx_current_msec - en->busy)
+                   > (ngx_msec_int_t) keep)
+        {
             ngx_queue_remove(&en->work);
             en->working = 0;
             idle = 1;

@@ -27,6 +27,9 @@
     (NGX_HTTP_ADMISSION_QUEUE_ARGS * NGX_INT64_LEN)
 
 
+#define NGX_HTTP_ADMISSION_NUMBER_MAX  9007199254740991     /* 2^53 - 1 */
+
+
 /* the fields of an answer, as reply() in lua/queue_lib.lua returns them */
 enum {
     NGX_HTTP_ADMISSION_REPLY_STATE = 0,
@@ -55,6 +58,7 @@ typedef struct {
     ngx_msec_t                         issued;
     unsigned                           step:1;
     unsigned                           leaves:1;
+    unsigned                           wakes:1;     /* the schedule */
     ngx_msec_t                         keep;        /* a revocation */
     ngx_str_t                          event;
     ngx_str_t                          user;        /* who leaves */
@@ -204,6 +208,7 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
 
     if (qc && !beacon) {
         qc->leaves = 1;
+        qc->wakes = 1;
         qc->keep = ngx_http_admission_queue_keep(conf);
     }
 
@@ -218,7 +223,8 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
     int64_t value, ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t  args;
+    ngx_http_admission_queue_args_t   args;
+    ngx_http_admission_queue_call_t  *qc;
 
     static ngx_str_t  names[] = {
         ngx_string("look"),
@@ -234,14 +240,19 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
     ngx_http_admission_queue_string(&args, &names[what]);
     ngx_http_admission_queue_number(&args, value);
 
+    qc = ngx_http_admission_queue_call(event, NULL, done, data);
+
     if (what != NGX_HTTP_ADMISSION_QUEUE_LOOK) {
         ngx_http_admission_queue_mark(event);
+
+        if (qc) {
+            qc->wakes = 1;
+        }
     }
 
     return ngx_http_admission_queue_run(&args,
-                         &ngx_http_admission_script_queue_admin,
-                         ngx_http_admission_queue_call(event, NULL, done,
-                                                       data));
+                                        &ngx_http_admission_script_queue_admin,
+                                        qc);
 }
 
 
@@ -506,6 +517,7 @@ ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
     qc->issued = ngx_current_msec;
     qc->step = 0;
     qc->leaves = 0;
+    qc->wakes = 0;
 
     qc->event.len = event->len;
     qc->event.data = qc->text;
@@ -635,8 +647,10 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
         /* the schedule itself decides whether it goes on */
 
         (void) ngx_http_admission_event_note(&qc->event, &state,
-                                             !qc->step
-                                             && answer.size + answer.active);
+                                             qc->wakes
+                                             || (!qc->step
+                                                 && answer.size
+                                                    + answer.active));
     }
 
     qc->done(qc->data, NGX_OK, &answer);
@@ -664,6 +678,12 @@ ngx_http_admission_queue_parse(redisReply *reply,
         }
 
         v[i] = reply->element[i]->integer;
+
+        /* what Lua has is exact below 2^53; -1 stands for nothing */
+
+        if (v[i] < -1 || v[i] > NGX_HTTP_ADMISSION_NUMBER_MAX) {
+            goto invalid;
+        }
     }
 
     if (v[NGX_HTTP_ADMISSION_REPLY_STATE] < NGX_HTTP_ADMISSION_QUEUE_NOT_IN
@@ -732,6 +752,12 @@ ngx_http_admission_queue_revoked(ngx_http_admission_queue_call_t *qc,
 
         user.len = element[i]->len;
         user.data = (u_char *) element[i]->str;
+
+        if (element[i + 1]->integer < 0
+            || element[i + 1]->integer > NGX_HTTP_ADMISSION_NUMBER_MAX)
+        {
+            goto invalid;
+        }
 
         *latest = element[i + 1]->integer;
 

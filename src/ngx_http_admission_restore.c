@@ -21,7 +21,7 @@
 #define NGX_HTTP_ADMISSION_REPORTED  4096
 
 
-static ngx_uint_t ngx_http_admission_restore_reported(
+static uint32_t *ngx_http_admission_restore_slot(
     ngx_http_admission_claims_t *entry, int64_t epoch);
 static void ngx_http_admission_restore_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
@@ -34,6 +34,8 @@ void
 ngx_http_admission_restore_report(ngx_http_request_t *r,
     ngx_http_admission_claims_t *entry)
 {
+    int64_t                            age;
+    uint32_t                          *slot;
     ngx_http_admission_queue_ask_t     ask;
     ngx_http_admission_main_conf_t    *mcf;
     ngx_http_admission_event_conf_t   *conf;
@@ -41,11 +43,7 @@ ngx_http_admission_restore_report(ngx_http_request_t *r,
 
     ngx_http_admission_event_get(&entry->sub, &state);
 
-    if (state.restore == 0 || entry->adm == 0 || entry->adm >= state.epoch) {
-        return;
-    }
-
-    if (ngx_http_admission_restore_reported(entry, state.epoch)) {
+    if (entry->adm == 0 || entry->adm >= state.epoch) {
         return;
     }
 
@@ -53,6 +51,19 @@ ngx_http_admission_restore_report(ngx_http_request_t *r,
 
     conf = ngx_http_admission_event_conf(mcf, &entry->sub);
     if (conf == NULL) {
+        return;
+    }
+
+    /* the token itself may be the first to know of an earlier life */
+
+    age = (ngx_http_admission_now_us() - state.epoch) / 1000;
+
+    if (state.restore == 0 && age >= (int64_t) conf->restore_wait) {
+        return;
+    }
+
+    slot = ngx_http_admission_restore_slot(entry, state.epoch);
+    if (slot == NULL) {
         return;
     }
 
@@ -64,13 +75,19 @@ ngx_http_admission_restore_report(ngx_http_request_t *r,
     ask.mode = NGX_HTTP_ADMISSION_QUEUE_RESTORE;
     ask.entry = entry;
 
-    (void) ngx_http_admission_queue_ask(&ask, ngx_http_admission_restore_done,
-                                        NULL);
+    if (ngx_http_admission_queue_ask(&ask, ngx_http_admission_restore_done,
+                                     slot)
+        == NULL)
+    {
+        *slot = 0;
+    }
 }
 
 
-static ngx_uint_t
-ngx_http_admission_restore_reported(ngx_http_admission_claims_t *entry,
+/* NULL: reported already */
+
+static uint32_t *
+ngx_http_admission_restore_slot(ngx_http_admission_claims_t *entry,
     int64_t epoch)
 {
     uint32_t  hash, *slot;
@@ -84,12 +101,12 @@ ngx_http_admission_restore_reported(ngx_http_admission_claims_t *entry,
     slot = &ngx_http_admission_reported[hash % NGX_HTTP_ADMISSION_REPORTED];
 
     if (*slot == hash) {
-        return 1;
+        return NULL;
     }
 
     *slot = hash;
 
-    return 0;
+    return slot;
 }
 
 
@@ -97,5 +114,10 @@ static void
 ngx_http_admission_restore_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer)
 {
-    /* what failed is shown again by its holder: each poll carries the token */
+    uint32_t  *slot = data;
+
+    if (rc != NGX_OK) {
+        /* the next request tells again */
+        *slot = 0;
+    }
 }

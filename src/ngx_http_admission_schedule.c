@@ -25,7 +25,12 @@
                                                    and are to be known within
                                                    1 s; Redis takes 10 s
                                                    without any for a gap */
-#define NGX_HTTP_ADMISSION_STEPS        64      /* out at once */
+#define NGX_HTTP_ADMISSION_STEP_IDLE    800     /* ms, with nobody there: for
+                                                   revocations alone */
+#define NGX_HTTP_ADMISSION_KEEP         120000  /* ms that an event without
+                                                   work is looked after, and
+                                                   token_ttl */
+#define NGX_HTTP_ADMISSION_STEPS        256     /* out at once */
 #define NGX_HTTP_ADMISSION_STEP_WAIT    2000    /* ms, for one that does not
                                                    come back */
 #define NGX_HTTP_ADMISSION_LEARN        500     /* ms between looks at
@@ -221,7 +226,8 @@ ngx_http_admission_schedule_step(ngx_str_t *event)
         /* no longer an event here: nobody of this host is in its queue */
 
         (void) ngx_http_admission_event_next(event, 0,
-                                             NGX_HTTP_ADMISSION_STEP_MAX);
+                                             NGX_HTTP_ADMISSION_STEP_IDLE,
+                                             NGX_HTTP_ADMISSION_KEEP);
         return;
     }
 
@@ -266,10 +272,16 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 
         if (answer->score) {
             delay = 0;
+
+        } else if (!work) {
+            delay = NGX_HTTP_ADMISSION_STEP_IDLE;
         }
     }
 
-    if (ngx_http_admission_event_next(&step->event, work, delay)) {
+    if (ngx_http_admission_event_next(&step->event, work, delay,
+                                      NGX_HTTP_ADMISSION_KEEP
+                                      + step->conf->token_ttl))
+    {
         ngx_http_admission_schedule_forget(&step->event);
     }
 

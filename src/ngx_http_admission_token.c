@@ -253,7 +253,9 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
     if (kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
         && ngx_http_admission_revoked(&claims->sub, &claims->uid,
                                       claims->adm ? claims->adm
-                                                  : claims->iat * 1000000))
+                                           : ngx_min(claims->iat,
+                                                     ngx_http_admission_now())
+                                             * 1000000))
     {
         return "token was revoked";
     }

@@ -233,7 +233,8 @@ ngx_http_admission_lease_take(void)
 
     held = (sh->holder == ngx_pid
             || sh->holder == 0
-            || ngx_current_msec - sh->beat > NGX_HTTP_ADMISSION_LEASE);
+            || (ngx_msec_int_t) (ngx_current_msec - sh->beat)
+               > NGX_HTTP_ADMISSION_LEASE);
 
     if (held) {
         sh->holder = ngx_pid;

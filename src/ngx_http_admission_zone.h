@@ -105,15 +105,14 @@ void ngx_http_admission_event_unmark(ngx_str_t *id);
  * max events that are due for a step now and puts them off for delay ms, in
  * case no answer comes; NGX_ERROR: no memory.  _next() says how the step
  * went: work left, and in how many ms the next one is due.  It returns 1 if
- * the event has had no work for NGX_HTTP_ADMISSION_IDLE ms, and is no longer
- * looked after.
+ * the event has had no work for keep ms, and is no longer looked after: so
+ * long hosts that start must be able to learn what was revoked.
  */
-#define NGX_HTTP_ADMISSION_IDLE  120000
 
 ngx_int_t ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     ngx_uint_t max, ngx_msec_t delay);
 ngx_uint_t ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t delay);
+    ngx_msec_t delay, ngx_msec_t keep);
 
 /* has the schedule look after an event that another host told of */
 ngx_int_t ngx_http_admission_event_watch(ngx_str_t *id);
