@@ -200,8 +200,9 @@ function q.depart(user)
     q.drop_waiting(user, score + 0)
   else
     q.drop_active(user)
-    call('ZADD', k.revoked, q.int(t), user)
   end
+  -- one who waits may have a token too: of a slot that was lost
+  call('ZADD', k.revoked, q.int(t), user)
   call('ZREM', k.leaving, user)
   call('ZADD', k.done, q.int(t), user)
   q.touch(k.done, k.revoked, k.state)
