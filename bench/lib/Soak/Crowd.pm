@@ -70,8 +70,33 @@ sub left ($self) {
 }
 
 
+# With what Redis has of the user at the moment, if it is about one.
+
 sub violation ($self, $text) {
-    $self->{soak}->wrong("$self->{event}: $text");
+    my ($user) = $text =~ /^(user-\d+)/;
+
+    $self->{soak}->wrong("$self->{event}: $text"
+                         . ($user ? ' (' . $self->known_of($user) . ')' : ''));
+}
+
+
+sub known_of ($self, $id) {
+    my $redis = $self->{site}->redis;
+    my $user = $self->{user}{$id};
+
+    return 'Redis is away' if !$self->{soak}{faults}->redis_answers;
+
+    my @known = map {
+        my ($score) = $redis->try('ZSCORE', "{$self->{event}}:$_", $id);
+        defined $score ? "$_ $score" : ();
+    } qw(queue seen active active-seen admitted done revoked leaving);
+
+    my ($now) = $redis->try('TIME');
+    my ($state) = $redis->try('HMGET', "{$self->{event}}:state", 'clock', 'gap');
+
+    return join ', ', @known, "entry of " . ($user->{adm} // 'none'),
+                'time ' . join('.', ($now // [])->@*),
+                map { $_ // 'none' } 'clock', $state->[0], 'gap', $state->[1];
 }
 
 sub between ($range) { return Admission::Crowd::between($range) }
