@@ -174,7 +174,11 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         /* answers of several workers may be noted out of order */
 
-        if (state->clock >= en->state.clock) {
+        if (state->stored >= en->state.stored) {
+
+            /* the waiting room's scripts may have told of a later one */
+
+            state->clock = ngx_max(state->clock, en->state.clock);
 
             if (state->epoch != en->state.epoch) {
 

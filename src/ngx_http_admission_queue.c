@@ -394,7 +394,7 @@ ngx_http_admission_queue_begin(ngx_http_admission_queue_args_t *args,
     ngx_http_admission_queue_number(args, conf->admissions_stream ? 1 : 0);
 
     ngx_http_admission_queue_number(args, state.epoch);
-    ngx_http_admission_queue_number(args, state.clock);
+    ngx_http_admission_queue_number(args, state.stored);
     ngx_http_admission_queue_number(args, state.active);
     ngx_http_admission_queue_number(args, state.clear);
     ngx_http_admission_queue_number(args, state.threshold);
@@ -707,6 +707,7 @@ ngx_http_admission_queue_parse(redisReply *reply,
     answer->rate = v[NGX_HTTP_ADMISSION_REPLY_RATE];
 
     state->clock = answer->clock;
+    state->stored = answer->clock;
     state->epoch = answer->epoch;
     state->active = answer->active;
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];

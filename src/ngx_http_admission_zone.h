@@ -25,6 +25,9 @@
 /* what a host knows of an event, by the last answer about it */
 typedef struct {
     int64_t                     clock;      /* µs, the latest seen; 0: none */
+    int64_t                     stored;     /* us, the latest that Redis was
+                                               seen to hold: if it holds an
+                                               earlier one, data is lost */
     int64_t                     epoch;      /* 0: not known */
     int64_t                     active;     /* users */
     int64_t                     threshold;  /* set by the API; -1: not */
