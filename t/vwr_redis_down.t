@@ -131,6 +131,10 @@ ok((wait_until { my @more = crowd(4); @more == 4 and push @crowd, @more } 10),
 my $last = (sort { $b <=> $a } keys %given)[0];
 my $serving = status(0)->{serving};
 
+# whichever host is heard first, it knows what was given out
+ok((wait_until { 2 == grep { status($_)->{totalInQueue} >= $last } 0, 1 } 5),
+   'both instances know the last position');
+
 $redis->flushall;
 ok((wait_until { $redis->cmd('HGET', '{concert}:vwr', 'active') } 3),
    'hosts tell an empty Redis');
