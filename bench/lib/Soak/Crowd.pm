@@ -108,9 +108,10 @@ sub begin ($self, $user) {
     return $user->{state} = 'done' if $self->{ending};
 
     # some go on to show what they hold of before: it must not count
-    my $keeps = rand() < 0.2 && $user->{held} && !$self->lost_since($user->{held});
+    $user->{keeps} = rand() < 0.2 && $user->{held}
+                     && !$self->lost_since($user->{held});
 
-    delete @$user{qw(place entry)} if !$keeps;
+    delete @$user{qw(place entry)} if !$user->{keeps};
     delete @$user{qw(joined adm until heard)};
 
     $user->{state} = 'new';
@@ -407,9 +408,15 @@ sub lost_since ($self, $time) {
 
 
 # Data is lost now: who was in comes back as who is in, until their tokens
-# have run out.
+# have run out.  Those who left are known to hosts, but not to one that starts
+# after it: nobody tries.
 
 sub note_loss ($self) {
+    for my $user (grep { $_->{keeps} && !$_->{adm} } $self->users) {
+        delete @$user{qw(place entry)} if $user->{state} ne 'waiting';
+        delete $user->{entry};
+    }
+
     delete @$self{qw(seen last_admission)};
     $self->{hold} = time + $self->{restore_wait} + $self->{active_ttl} + 5;
     delete $self->{stands};
@@ -476,7 +483,7 @@ sub look_at_redis ($self) {
     my ($active, $waiting, $stream, $threshold) = @$reply;
     $self->{last_admission} = $stream->[-1][0] if @$stream;
 
-    return { at => time, active => { @$active }, waiting => { @$waiting },
+    return { active => { @$active }, waiting => { @$waiting },
              threshold => $threshold,
              admitted => [ map { my %e = $_->[1]->@*; $e{userId} }
                            @$stream ] };
@@ -516,8 +523,7 @@ sub look ($self) {
         if $inside > $self->{ceiling};
 
     # where who waits is soon forgotten, one may be out between two looks
-    $self->look_at_order($before, $seen)
-        if $before && (!$self->{tiny} || $seen->{at} - $before->{at} < 1);
+    $self->look_at_order($before, $seen) if $before && !$self->{tiny};
     $self->look_at_threshold($seen) if !$held;
     $self->look_at_progress($seen);
 

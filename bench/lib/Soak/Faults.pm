@@ -66,14 +66,14 @@ sub next ($self) {
     return if $self->{lifted};
     $self->fill_bag if !$self->{bag}->@*;
 
-    # what has to wait makes the others wait as well
-    my $name = $self->{bag}[-1];
+    # the first that may be now
+    my $bag = $self->{bag};
+    my ($at) = grep { $self->can($bag->[$_] =~ tr/-/_/r)->($self, 1) }
+               0 .. $#$bag;
 
-    if (!$self->can($name =~ tr/-/_/r)->($self, 1)) {
-        return $swarm->timer(0.5, sub { $self->next });
-    }
+    return $swarm->timer(0.5, sub { $self->next }) if !defined $at;
 
-    pop $self->{bag}->@*;
+    my ($name) = splice @$bag, $at, 1;
     $self->{counts}{$name}++;
     $self->can($name =~ tr/-/_/r)->($self, 0);
 
@@ -288,12 +288,13 @@ sub client_kill ($self, $look) {
     $self->over('redis');
 }
 
-# An hour ahead or back, and right again after a while.
+# An hour ahead or back, and right again after a while.  Not back after a loss:
+# what was known of a token that has run out is lost, and now it is good again.
 
 sub clock ($self, $look) {
     return $self->redis_free if $look;
 
-    my $hours = rand() < 0.5 ? 1 : -1;
+    my $hours = rand() < 0.5 || $self->happened('flush', time - 90) ? 1 : -1;
     my $seconds = 2 + rand 8;
 
     $self->say(sprintf "Redis's clock is set by %+d h for %.1f s", $hours,
@@ -324,13 +325,15 @@ sub maxmemory ($self, $look) {
 
 
 # The data is lost.  Of what was set, cleared or let in a moment ago no host
-# may know yet, so that it would be lost with the data: all is calm before.
+# may know yet, so that it would be lost with the data: all is calm before.  And
+# no token is good for an hour because the clock was ahead.
 
 sub flush ($self, $look) {
     my $soak = $self->{soak};
 
     return !$self->happened('redis', time - 5)
            && !$self->happened('admin', time - 3)
+           && !$self->happened('clock', time - 60)
            && !$self->happened('worker stopped', time - 3)
            && $self->instances == $soak->{instances}
            && !grep({ $_ > time - 3 } values $soak->{up}->%*)
