@@ -91,6 +91,10 @@ sub fill_bag ($self) {
         ($_) x ($n >= 1 ? $n : ($bag + 1) * $n == int(($bag + 1) * $n)
                                || $self->{soak}{minutes} < 2);
     } grep { !%only || $only{$_} } sort keys %BAG ];
+
+    # early, for a loss comes long after it, and at the end
+    $self->{bag} = [ sort { ($b eq 'clock') <=> ($a eq 'clock') }
+                     $self->{bag}->@* ];
 }
 
 
@@ -288,13 +292,14 @@ sub client_kill ($self, $look) {
     $self->over('redis');
 }
 
-# An hour ahead or back, and right again after a while.  Not back after a loss:
-# what was known of a token that has run out is lost, and now it is good again.
+# An hour ahead or back, and right again after a while.  Not soon after a loss:
+# tokens are all there is then, and a clock says which of them are good.
 
 sub clock ($self, $look) {
-    return $self->redis_free if $look;
+    return $self->redis_free && !$self->happened('flush', time - 90)
+        if $look;
 
-    my $hours = rand() < 0.5 || $self->happened('flush', time - 90) ? 1 : -1;
+    my $hours = rand() < 0.5 ? 1 : -1;
     my $seconds = 2 + rand 8;
 
     $self->say(sprintf "Redis's clock is set by %+d h for %.1f s", $hours,
