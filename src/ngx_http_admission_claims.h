@@ -60,6 +60,9 @@ typedef struct {
     int64_t                     exp;
     int64_t                     nbf;
 
+    ngx_uint_t                  older;      /* an entry token that was found
+                                               in a request: it is of an
+                                               earlier life of the data */
     ngx_str_t                   token;      /* in the request, if the claims
                                                are of token_find() */
 } ngx_http_admission_claims_t;

@@ -504,7 +504,9 @@ ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
 
     ctx->entry = entry;
 
-    ngx_http_admission_restore_report(r, entry);
+    if (entry->older) {
+        ngx_http_admission_restore_report(r, entry);
+    }
 
     return NGX_OK;
 }

@@ -112,7 +112,8 @@ ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user, int64_t time,
 
 
 ngx_uint_t
-ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm)
+ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
+    ngx_uint_t *older)
 {
     uint32_t                            crc;
     ngx_uint_t                          revoked, any;
@@ -135,6 +136,7 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm)
     ngx_shmtx_lock(&zone->shpool->mutex);
 
     en = ngx_http_admission_event_lookup_locked(zone, event, crc);
+    *older = (en && adm < en->state.epoch);
 
     /* never cleared is 0, as is the time of a token that has none */
 

@@ -255,7 +255,8 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
                                       claims->adm ? claims->adm
                                            : ngx_min(claims->iat,
                                                      ngx_http_admission_now())
-                                             * 1000000))
+                                             * 1000000,
+                                      &claims->older))
     {
         return "token was revoked";
     }

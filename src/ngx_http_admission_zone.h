@@ -91,9 +91,12 @@ void ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user,
     int64_t time, ngx_msec_t keep);
 ngx_uint_t ngx_http_admission_revocations_lost(void);
 
-/* whether the entry token of a user let in at adm is refused */
+/*
+ * Whether the entry token of a user let in at adm is refused; *older: it is
+ * of an earlier life of the data.
+ */
 ngx_uint_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
-    int64_t adm);
+    int64_t adm, ngx_uint_t *older);
 
 /*
  * Whether the event is to be added to queue:active-events now: once a
