@@ -2,26 +2,33 @@
  * A model of the queue (tier 2) for SPIN: a few users, two hosts, one Redis.
  * Each run of a script of lua/ is one atomic step.  See docs/model.md.
  *
- *   spin -a -DLOSS queue.pml && cc -O2 -o pan pan.c && ./pan
- *
- * What may happen, each by a -D of its own:
+ * N users, threshold T, and what may happen besides joining, polling, leaving
+ * and staying away:
+ *   TOKENS   entry tokens, the gate, revocations; all but TICKET imply it
  *   TICKET   users 0 and 1 show the same tier 1 position
- *   CLEAR    an operator clears the queue
- *   GAP      Redis is away for long, then a pause of clean-up and expiry
+ *   CLEAR    an operator clears the queue, once
+ *   GAP      Redis is away for long, then clean-up and expiry pause
  *   RESTART  a host loses its memory
  *   LOSS     Redis loses its data, once
- *   LIVE     no event of these; liveness of user 0, under weak fairness
+ *   LIVE     none of these; liveness of user 0, under weak fairness
  *
- * What is assumed of a loss unless defined:
- *   BLIND    (not assumed) both hosts know of the event when it comes
- *   UNHEARD  (not assumed) both hosts know of all revocations by then
+ * SMALL leaves something out so that the rest can be searched (1), most of
+ * what is not about the slots of before a loss (2).
  *
- * What breaks a rule: NO_FLOOR, NO_RESTORE, NO_DONE, NO_QUEUE_RULE,
- * NO_REVOKE, KEEP_WAITING; and GREEDY for LIVE.
+ * What is assumed of the moment of a loss, unless defined:
+ *   BLIND    (not) both hosts know of the event
+ *   UNHEARD  (not) both hosts know of all revocations of tokens still held
  *
- * The rules of the scripts that the model showed to be wrong are here as
- * they were with OLD_FLOOR, OLD_CAP and OLD_DEPART.
+ * Rules broken on purpose, which must be found: NO_DONE, NO_QUEUE_RULE,
+ * NO_REVOKE, NO_RESTORE, NO_FLOOR; GREEDY with LIVE.  Rules as they were
+ * before the model: OLD_FLOOR, OLD_CAP, OLD_DEPART, OLD_JOIN.
  */
+
+#if defined(CLEAR) || defined(GAP) || defined(RESTART) || defined(LOSS)
+#ifndef TOKENS
+#define TOKENS
+#endif
+#endif
 
 #ifndef N
 #define N  3                /* users */
@@ -37,8 +44,8 @@
  * all that is kept.  A score is compared with scores, a time of a user with
  * other times of that user and of clear.
  */
-#define NOW   10
-#define LAST  (NOW + 6)
+#define NOW   8
+#define LAST  (NOW + 5)
 #define AT    1             /* the score of the tier 1 position */
 #define NONE  255
 
@@ -62,6 +69,7 @@ byte  floor, gone, back;
 bit   floor_on;             /* before floor_until */
 byte  clear;
 bit   paused;               /* after a gap */
+bit   cleared;              /* once is enough */
 bit   cap[N];               /* session_max has passed since the admission */
 
 /* a host's memory */
@@ -82,7 +90,7 @@ bit   here[N];              /* the user polls */
 /* what is true, whatever Redis and hosts know, for the invariants */
 
 byte  g_score[N];           /* where the user was last told to stand */
-byte  g_done[N];            /* when the user last came in or gone */
+bit   p_good[N];            /* nothing has ended the place since */
 byte  g_rev[N];
 bit   shown[N];             /* polled since the loss, with all that is held */
 bit   ok[N];                /* polls all the while since g_score was told */
@@ -96,7 +104,7 @@ byte  i, j, v, clk, clr, score, place, best, n, m, top;
 byte  e_adm;
 byte  rank[N];
 int   key[N], more[N], k;
-byte  b, closed, in_now, counts;
+byte  b, closed, in_now, counts, same;
 
 
 /* users are alike: those in the order of what they have stand for all */
@@ -132,7 +140,7 @@ inline sort_users()
                  t_adm[i] << 17 | p_at[i] << 13 | done[i] << 9 |
                  adm[i] << 5 | here[i] << 4 | ok[i] << 3 | stale[i] << 2 |
                  cap[i] << 1 | shown[i];
-        more[i] = g_score[i] << 20 | g_done[i] << 16 | g_rev[i] << 12 |
+        more[i] = g_score[i] << 20 | p_good[i] << 16 | g_rev[i] << 12 |
                   rev[i] << 8 | (h_rev0[i] != 0) << 7 |
                   (h_rev1[i] != 0) << 6 | unsaid0[i] << 5 |
                   unsaid1[i] << 4 | p_old[i] << 3 | t_old[i] << 2
@@ -165,7 +173,7 @@ inline sort_users()
                 SWAP(t_old);
                 SWAP(here);
                 SWAP(g_score);
-                SWAP(g_done);
+                SWAP(p_good);
                 SWAP(g_rev);
                 SWAP(shown);
                 SWAP(ok);
@@ -229,20 +237,22 @@ inline settle()
 
         if
         :: p_score[i] == 0 ->
-            p_at[i] = 0; p_old[i] = 0; g_done[i] = 0;
+            p_at[i] = 0; p_old[i] = 0; p_good[i] = 0;
 #ifndef TICKET
             if
             :: act[i] == 0 -> done[i] = 0
             :: else
             fi
 #endif
-        :: p_score[i] != 0 && g_done[i] < p_at[i] -> g_done[i] = 0
-        :: else ->
-            g_done[i] = p_at[i];
-#ifndef LOSS
-            p_score[i] = AT     /* one that does not count: worth trying */
-#endif
+        :: else
         fi;
+#ifndef LOSS
+        if
+        :: p_score[i] != 0 && !p_good[i] ->
+            p_score[i] = AT     /* one that does not count: worth trying */
+        :: else
+        fi;
+#endif
         if
         :: p_score[i] == 0 && t_adm[i] == 0 && queue[i] == 0 && act[i] == 0 ->
             here[i] = 0
@@ -250,11 +260,11 @@ inline settle()
         fi;
         if
         :: !here[i] || !lost && !paused -> shown[i] = 0
-        :: lost && !young && restore != 1 -> shown[i] = 0; p_old[i] = 0
+        :: lost && alive && !young && restore != 1 -> shown[i] = 0; p_old[i] = 0
         :: else
         fi;
         if
-        :: lost && !young && restore != 1 && !floor_on -> t_old[i] = 0
+        :: lost && alive && !young && restore != 1 && !floor_on -> t_old[i] = 0
         :: else
         fi
     END(i);
@@ -269,7 +279,8 @@ inline settle()
         fi
     END(i);
     if
-    :: !floor_on && !young && restore != 1 -> floor = 0; gone = 0; back = 0
+    :: !floor_on && alive && !young && restore != 1 ->
+        floor = 0; gone = 0; back = 0
     :: else
     fi;
 #endif
@@ -300,7 +311,7 @@ inline settle()
         v++
     :: else -> break
     od;
-    assert(n < NOW);
+    assert(n < NOW && clk < LAST);
 
     /* times */
 
@@ -328,7 +339,7 @@ inline settle()
             if
             :: b || p_at[i] == v || t_adm[i] == v || adm[i] == v ||
                done[i] == v || rev[i] == v || h_rev0[i] == v ||
-               h_rev1[i] == v || g_done[i] == v || g_rev[i] == v ->
+               h_rev1[i] == v || g_rev[i] == v ->
                 rank[i]++;
                 n = rank[i];
                 if :: p_at[i] == v -> p_at[i] = n :: else fi;
@@ -338,7 +349,6 @@ inline settle()
                 if :: rev[i] == v -> rev[i] = n :: else fi;
                 if :: h_rev0[i] == v -> h_rev0[i] = n :: else fi;
                 if :: h_rev1[i] == v -> h_rev1[i] = n :: else fi;
-                if :: g_done[i] == v -> g_done[i] = n :: else fi;
                 if :: g_rev[i] == v -> g_rev[i] = n :: else fi;
                 assert(n < NOW)
             :: else
@@ -349,6 +359,23 @@ inline settle()
     od;
 
     sort_users()
+}
+
+
+/* of a counterexample: spin -t -T -DLOSS queue.pml */
+
+inline tell()
+{
+    FOR(i, N)
+        printf("  user %d: queue %d stale %d slot %d adm %d done %d", i,
+               queue[i], stale[i], act[i], adm[i], done[i]);
+        printf(" rev %d/%d/%d here %d place %d at %d token %d", rev[i],
+               h_rev0[i], h_rev1[i], here[i], p_score[i], p_at[i], t_adm[i]);
+        printf("; told %d, place good %d, no token to %d\n", g_score[i],
+               p_good[i], g_rev[i])
+    END(i);
+    printf("  alive %d young %d restore %d floor %d (%d) back %d\n", alive,
+           young, restore, floor, floor_on, back)
 }
 
 
@@ -368,12 +395,13 @@ inline check()
 
 inline finish()
 {
+    tell();
     check();
     settle();
     FOR(i, N) rank[i] = 0 END(i);
     i = 0; j = 0; v = 0; m = 0; b = 0; k = 0;
     clk = 0; clr = 0; score = 0; place = 0; best = 0; top = 0; e_adm = 0;
-    closed = 0; in_now = 0; counts = 0
+    closed = 0; in_now = 0; counts = 0; same = 0
 }
 
 
@@ -488,7 +516,7 @@ inline admit(u, s, own)
     adm[u] = clk;
     cap[u] = 0;
     if
-    :: own -> done[u] = clk; g_done[u] = clk
+    :: own -> done[u] = clk; p_good[u] = 0
     :: else
     fi
 }
@@ -503,15 +531,11 @@ inline revoke(u)
 
 inline expire_active(u)
 {
-    if
-    :: done[u] < adm[u] ->
-        clk++;
+    clk++;
+    revoke(u);
 #ifdef LIVE
-        tired[u] = 1;
+    tired[u] = tired[u] || done[u] < adm[u];
 #endif
-        revoke(u)
-    :: else
-    fi;
     drop_active(u)
 }
 
@@ -537,7 +561,7 @@ inline depart(u)
     done[u] = clk;
 
     g_rev[u] = clk; unsaid0[u] = 1; unsaid1[u] = 1;
-    g_done[u] = clk; g_score[u] = 0
+    p_good[u] = 0; g_score[u] = 0
 }
 
 
@@ -618,7 +642,7 @@ inline stay_active(u)
     :: else ->
         act[u] = 1;
         if
-        :: done[u] < adm[u] -> clk++; done[u] = clk; g_done[u] = clk
+        :: done[u] < adm[u] -> clk++; done[u] = clk; p_good[u] = 0
         :: else
         fi;
         g_score[u] = 0;
@@ -626,10 +650,14 @@ inline stay_active(u)
     fi
 }
 
+#define SHOWN(u, p)  (p && p_score[u] != 0)
+
 /* the user, how (join: check, else status or heartbeat), what is shown */
 
 inline ask(h, u, join, show_place, show_entry, show_ticket)
 {
+    printf("user %d asks host %d: join %d, shows place %d entry %d ticket %d\n",
+           u, h, join, show_place, show_entry, show_ticket);
     begin(h);
     place = show_place && p_score[u] != 0;
     e_adm = 0;
@@ -643,7 +671,8 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
 
     here[u] = 1;
     if
-    :: (lost || paused) && (place || p_score[u] == 0) && (show_entry || t_adm[u] == 0) ->
+    :: (lost || paused) && (place || p_score[u] == 0) &&
+       (show_entry || t_adm[u] == 0) ->
         shown[u] = 1
     :: else
     fi;
@@ -665,10 +694,11 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
     :: in_now
 
     :: !in_now && queue[u] != 0 ->
-        best_place(u, DONE(u));
         score = queue[u];
+        place = place && p_score[u] < score;
+        best_place(u, DONE(u));
         if
-        :: best != 0 && best < score ->
+        :: best != 0 ->
             if
             :: score == AT -> used = u
             :: else
@@ -678,9 +708,7 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
             queue[u] = score
         :: else
         fi;
-#ifndef KEEP_WAITING
         stale[u] = 0
-#endif
 
     :: else ->
         best_place(u, DONE(u));
@@ -740,7 +768,12 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
             :: else ->
                 if
                 :: best != 0 -> score = best; free_score(u)
-                :: best == 0 && score != 0
+                :: best == 0 && score != 0 ->
+#ifdef OLD_JOIN
+                    same = 1        /* no time of its own */
+#else
+                    clk++
+#endif
                 :: else -> score = NOW; clk++
                 fi;
                 queue[u] = score;
@@ -752,15 +785,21 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
     /* places count as long as nothing came between, and not beyond */
 
     if
-    :: place && p_at[u] > g_done[u] && p_at[u] > e_adm ->
+    :: SHOWN(u, show_place) && p_good[u] && (e_adm == 0 || p_at[u] > e_adm) ->
         assert(act[u] != 0 || (queue[u] != 0 && queue[u] <= p_score[u] ||
                                queue[u] == LAST))
-    :: place && !lost && p_at[u] <= g_done[u] ->
+    :: SHOWN(u, show_place) && !lost && !p_good[u] ->
+#ifdef TICKET
+        /* a position counts again after clear: of a place with its score */
+        assert(queue[u] == 0 || cleared || queue[u] > p_score[u])
+#else
         assert(queue[u] == 0 || queue[u] > p_score[u])
+#endif
     :: else
     fi;
     if
-    :: ok[u] && g_score[u] != 0 && queue[u] != 0 && (place || !lost) ->
+    :: ok[u] && g_score[u] != 0 && queue[u] != 0 &&
+       (SHOWN(u, show_place) || !lost) ->
         assert(queue[u] <= g_score[u] || queue[u] == LAST)
     :: else
     fi;
@@ -776,13 +815,19 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
         :: take || p_score[u] == queue[u] ->
             p_score[u] = queue[u];
             p_at[u] = (clk < NOW -> NOW : clk);
-            p_old[u] = 0
+            if
+            :: same -> p_at[u] = (done[u] > clr -> done[u] : clr)
+            :: else
+            fi;
+            p_old[u] = 0;
+            p_good[u] = 1
         :: else
         fi
     :: else ->
 #ifdef TOKENS
         if
-        :: in_now && (take || t_adm[u] == adm[u]) -> t_adm[u] = adm[u]; t_old[u] = 0
+        :: in_now && (take || t_adm[u] == adm[u]) ->
+            t_adm[u] = adm[u]; t_old[u] = 0
         :: else
         fi;
 #endif
@@ -797,6 +842,7 @@ inline ask(h, u, join, show_place, show_entry, show_ticket)
 
 inline gate(h, u)
 {
+    printf("user %d at the gate of host %d\n", u, h);
     begin(h);
     assert(t_adm[u] > g_rev[u] || (h == 0 -> unsaid0[u] : unsaid1[u]));
     if
@@ -815,6 +861,7 @@ inline gate(h, u)
 
 inline leave(h, u, beacon)
 {
+    printf("user %d leaves at host %d, beacon %d\n", u, h, beacon);
     begin(h);
     hear_host(h);
     live();
@@ -831,6 +878,7 @@ inline leave(h, u, beacon)
 
 inline clear_all(h)
 {
+    printf("clear at host %d\n", h);
     begin(h);
     hear_host(h);
     live();
@@ -841,10 +889,10 @@ inline clear_all(h)
         :: else
         fi;
         queue[i] = 0; stale[i] = 0; act[i] = 0; adm[i] = 0; cap[i] = 0;
-        g_score[i] = 0; g_done[i] = clk; g_rev[i] = clk;
+        g_score[i] = 0; p_good[i] = 0; g_rev[i] = clk;
         unsaid0[i] = (h != 0); unsaid1[i] = (h != 1)
     END(i);
-    clear = clk; clr = clk;
+    clear = clk; clr = clk; cleared = 1;
     floor_on = 0;
     reply(h)
 }
@@ -882,6 +930,7 @@ inline let_in()
 
 inline step(h, clean, due)
 {
+    printf("step of host %d: clean-up %d, lets in %d\n", h, clean, due);
     begin(h);
     hear_host(h);
     n = 0;
@@ -938,6 +987,7 @@ inline step(h, clean, due)
 
 inline slot_end(u)
 {
+    printf("the slot of user %d runs out\n", u);
     if
     :: t_adm[u] == adm[u] -> t_adm[u] = 0
     :: else
@@ -947,6 +997,7 @@ inline slot_end(u)
 
 inline floor_end()
 {
+    printf("floor_until\n");
     /* by then, tokens of the earlier life have expired */
     FOR(i, N)
         if
@@ -959,6 +1010,7 @@ inline floor_end()
 
 inline lose()
 {
+    printf("Redis loses its data\n");
     FOR(i, N)
         queue[i] = 0; stale[i] = 0; act[i] = 0; adm[i] = 0; done[i] = 0;
         rev[i] = 0; cap[i] = 0; shown[i] = 0;
@@ -977,19 +1029,22 @@ inline lose()
 
 inline restart(h)
 {
+    printf("host %d restarts\n", h);
     h_life[h] = 0; h_active[h] = 0; h_clear[h] = 0;
     FOR(i, N)
         if
         :: h == 0 -> h_rev0[i] = 0; unsaid0[i] = 1
         :: else -> h_rev1[i] = 0; unsaid1[i] = 1
         fi
-    END(i)
+    END(i);
+    n = 0
 }
 
 /* nothing was heard of anybody for long */
 
 inline gap()
 {
+    printf("a gap\n");
     paused = 1;
     FOR(i, N)
         stale[i] = (queue[i] != 0);
@@ -999,7 +1054,8 @@ inline gap()
         fi;
         t_adm[i] = 0;
         shown[i] = 0
-    END(i)
+    END(i);
+    n = 0
 }
 
 #ifdef BLIND
@@ -1014,6 +1070,10 @@ inline gap()
 #define TOLD(i)    (!(t_adm[i] != 0 && t_adm[i] <= g_rev[i] && \
                       (unsaid0[i] || unsaid1[i])))
 #endif
+/* no token is held that has ended: after a loss hosts alone know of that */
+#define HELD(i)    (t_adm[i] != 0 && t_adm[i] <= g_rev[i])
+#define NONE_HELD  (!HELD(0) && !HELD(1) && !HELD(N - 2) && !HELD(N - 1))
+
 #define TOLD_ALL   (TOLD(0) && TOLD(1) && TOLD(N - 2) && TOLD(N - 1))
 #define NOT_TOLD   (h_life[0] == 2 || h_life[1] == 2)
 #define BACK_ALL   (RESTORED(0) && RESTORED(1) && RESTORED(N - 2) && \
@@ -1029,7 +1089,7 @@ inline gap()
 
 /* who may go on with an old place or token instead of the new one */
 
-#ifdef LOSS
+#if defined(LOSS) || defined(CLEAR)
 #define KEEPS(u)  0
 #else
 #define KEEPS(u)  (p_score[u] != 0 && p_score[u] != queue[u] || \
@@ -1040,6 +1100,14 @@ inline gap()
 #define DIFFER     (h_life[0] != h_life[1] || h_active[0] != h_active[1] || \
                     h_clear[0] != h_clear[1] || UNLIKE(0) || UNLIKE(1) || \
                     UNLIKE(N - 2) || UNLIKE(N - 1))
+
+/* what the biggest configuration does without: see docs/model.md */
+
+#ifndef SMALL
+#define SMALL  0
+#endif
+
+#define STALE_ANY  (stale[0] || stale[1] || stale[N - 2] || stale[N - 1])
 
 #ifndef LIVE
 
@@ -1065,9 +1133,10 @@ active proctype world()
            if
            :: act[u] != 0 -> y = 1; z = 1
            :: else ->
-              if :: x = 0 :: queue[u] == 0 -> x = 1 fi;
-              if :: y = 1 :: p_score[u] != 0 -> y = 0 fi;
-              if :: z = 1 :: t_adm[u] != 0 -> z = 0 fi
+              if :: !SMALL || queue[u] != 0 -> x = 0
+                 :: queue[u] == 0 -> x = 1 fi;
+              if :: y = 1 :: !SMALL && p_score[u] != 0 -> y = 0 fi;
+              if :: z = 1 :: !SMALL && t_adm[u] != 0 -> z = 0 fi
            fi;
            if :: take = 1 :: KEEPS(u) -> take = 0 fi;
 #ifdef TICKET
@@ -1075,43 +1144,65 @@ active proctype world()
 #endif
            d_step { ask(h, u, x, y, z, w) }
 
-        :: t_adm[u] != 0 && PASSES(h, u) && (h == 0 || DIFFER) ->
+        :: (SMALL < 2 || restore == 1) &&
+           t_adm[u] != 0 && PASSES(h, u) && (h == 0 || DIFFER) ->
            d_step { gate(h, u) }
 
-        :: (queue[u] != 0 || act[u] != 0 || t_adm[u] != 0) &&
+        :: (lost || SMALL < 2) &&
+           (queue[u] != 0 || act[u] != 0 || t_adm[u] != 0) &&
            (h == 0 || DIFFER) ->
-           if :: x = 0 :: x = 1 fi;
+           if :: x = 0 :: !SMALL -> x = 1 fi;
            d_step { leave(h, u, x) }
 
         :: u == 0 && (h == 0 || DIFFER) ->
-           if :: x = 0 :: x = 1 fi;
-           if :: y = 0 :: y = 1 fi;
+           if :: !SMALL && STALE_ANY -> x = 1 :: x = 0 fi;
+           if :: y = 1 :: !SMALL -> y = 0 fi;
            d_step { step(h, x, y) }
 
         :: h == 0 && here[u] ->                 /* vanishes */
-           d_step { here[u] = 0; ok[u] = 0 }
+           d_step {
+               printf("user %d vanishes\n", u);
+               here[u] = 0; ok[u] = 0
+           }
 
-        :: h == 0 && !here[u] && queue[u] != 0 && !stale[u] ->
-           d_step { stale[u] = 1 }
+        :: !SMALL && h == 0 && !here[u] && queue[u] != 0 && !stale[u] ->
+           d_step {
+               printf("user %d was not seen for long\n", u);
+               stale[u] = 1
+           }
 
-        :: h == 0 && !here[u] && act[u] == 1 && !paused ->
+        :: SMALL < 2 && h == 0 && !here[u] && act[u] == 1 &&
+           !paused ->
            d_step { slot_end(u) }
 
-        :: h == 0 && act[u] == 1 && done[u] >= adm[u] && !cap[u] && !paused ->
-           d_step { cap[u] = 1; slot_end(u) }
+        :: !SMALL && h == 0 && act[u] == 1 && done[u] >= adm[u] &&
+           !cap[u] && !paused ->
+           d_step {
+               printf("session_max for user %d\n", u);
+               cap[u] = 1; slot_end(u)
+           }
 
-        :: h == 0 && t_adm[u] != 0 &&
+        :: SMALL < 2 && h == 0 && t_adm[u] != 0 &&
            (!here[u] || t_adm[u] <= g_rev[u] || t_adm[u] < adm[u]) ->
-           d_step { t_adm[u] = 0 }
+           d_step {
+               printf("the token of user %d expires\n", u);
+               t_adm[u] = 0
+           }
 
         :: h == 0 && u == 0 && young && (!lost || !NOT_TOLD && BACK_ALL) ->
-           d_step { young = 0 }
+           d_step {
+               printf("restore_wait since the epoch\n");
+               young = 0
+           }
 
         :: h == 0 && u == 0 && restore == 1 && !young && !NOT_TOLD &&
            BACK_ALL ->
-           d_step { restore = 2 }
+           d_step {
+               printf("the restore is over\n");
+               restore = 2
+           }
 #ifdef CLEAR
-        :: u == 0 ->
+        :: u == 0 && !cleared && (h == 0 || DIFFER) ->
            d_step { clear_all(h) }
 #endif
 #ifdef GAP
@@ -1119,10 +1210,13 @@ active proctype world()
            d_step { gap() }
 
         :: u == 0 && h == 0 && paused && BACK_ALL ->
-           d_step { paused = 0 }
+           d_step {
+               printf("the pause is over\n");
+               paused = 0
+           }
 #endif
 #ifdef RESTART
-        :: u == 0 && h_life[h] == 1 && !NOT_TOLD && !lost ->
+        :: u == 0 && h_life[h] == 1 && !NOT_TOLD && (!lost || NONE_HELD) ->
            d_step { restart(h) }
 #endif
 #ifdef LOSS
@@ -1138,6 +1232,110 @@ active proctype world()
         d_step { finish() }
 nothing:
         u = 0; h = 0; x = 0; y = 0; z = 0; w = 0; take = 0
+       }
+    od
+}
+
+#endif
+
+
+/*
+ * Liveness: user 0 polls all the while; the others do what they like, but
+ * their sessions end.  Who has lost a claim does not come back with the same
+ * place unless GREEDY: see docs/model.md.
+ */
+
+#ifdef LIVE
+
+ltl served {
+    [] (queue[0] != 0 -> <> (act[0] != 0 && done[0] >= adm[0]))
+}
+
+#ifdef GREEDY
+#define WITH(u)  1
+#else
+#define WITH(u)  !tired[u]
+#endif
+
+active [H] proctype host()
+{
+    do
+    :: atomic {
+        if
+        :: d_step { step(_pid, 1, 1) }
+        fi;
+        d_step { finish() }
+       }
+    od
+}
+
+active proctype waiter()
+{
+    do
+    :: atomic {
+        if
+        :: d_step { take = 1; ask(0, 0, 1, 1, 0, 0) }
+        :: act[0] != 0 && done[0] >= adm[0] -> d_step { leave(0, 0, 0) }
+        fi;
+        d_step { finish() };
+        take = 0
+       }
+    od
+}
+
+active proctype others()
+{
+    byte  u;
+
+    do
+    :: atomic {
+        u = 1;
+#if N > 2
+        if :: u = 1 :: u = 2 fi;
+#endif
+        if
+        :: d_step { take = 1; ask(1, u, 1, WITH(u), 0, 0) };
+           tired[u] = tired[u] && p_score[u] != queue[u]
+        :: queue[u] != 0 || act[u] != 0 -> d_step { leave(1, u, 0) }
+        :: here[u] -> d_step { here[u] = 0; ok[u] = 0 }
+        :: queue[u] != 0 && !here[u] -> d_step { stale[u] = 1 }
+        :: act[u] == 1 && !here[u] -> d_step { slot_end(u) }
+        :: else
+        fi;
+        d_step { finish() };
+        take = 0;
+        u = 0
+       }
+    od
+}
+
+/* a claim that is not made, a session that comes to its end */
+
+#define RUNS(u)  (act[u] != 0 && !cap[u])
+
+inline end_of(u)
+{
+    if
+    :: act[u] != 0 && done[u] < adm[u] ->
+        expire_active(u); here[u] = 0; ok[u] = 0
+    :: RUNS(u) && done[u] >= adm[u] ->
+        cap[u] = 1; act[u] = 2; here[u] = 0; ok[u] = 0
+    :: else
+    fi
+}
+
+active proctype sessions()
+{
+    do
+    :: atomic {
+        RUNS(1) || RUNS(N - 1) ->
+        d_step {
+            begin(0);
+            end_of(1);
+            end_of(N - 1);
+            n = 0
+        };
+        d_step { finish() }
        }
     od
 }
