@@ -184,6 +184,7 @@ end
 if q.behind then
   q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
   call('HSET', k.state, 'gap', q.int(q.ms + 120000), 'slack', q.int(q.slack),
+       'busy', q.int(q.ms),
        'slack_at', q.int(q.now()))
 end
 

@@ -112,7 +112,7 @@ sub begin ($self, $user) {
                      && !$self->lost_since($user->{held});
 
     delete @$user{qw(place entry)} if !$user->{keeps};
-    delete @$user{qw(joined adm until heard)};
+    delete @$user{qw(joined adm until heard back)};
 
     $user->{state} = 'new';
     $user->{loose} = $self->{tiny};
@@ -183,6 +183,7 @@ sub heard ($self, $user, $json, $sent) {
     my $silent = time - ($user->{heard} // time);
 
     $user->{heard} = time;
+    $user->{back} = time if $silent > 0.6 * $self->{seen_ttl};
 
     if ($was eq 'in' && $status ne 'active' && !$user->{loose}
         && $silent < 0.8 * $self->{active_ttl})
@@ -522,14 +523,30 @@ sub look ($self) {
     $self->violation("$inside inside, at most $self->{ceiling} may be")
         if $inside > $self->{ceiling};
 
-    # where who waits is soon forgotten, one may be out between two looks
-    $self->look_at_order($before, $seen) if $before && !$self->{tiny};
+    $self->look_at_order($before, $self->those_there($seen))
+        if $before && !$self->{tiny};
     $self->look_at_threshold($seen) if !$held;
     $self->look_at_progress($seen);
 
     # who is in above a lowered threshold goes, one by one
     $self->{ceiling} = max($self->{threshold},
                            min($self->{ceiling}, $active)) if !$held;
+}
+
+
+# Without those who are away, or just back: between two looks they may have been
+# out for not being seen, and in again by their places.
+
+sub those_there ($self, $seen) {
+    my $now = time;
+
+    my @there = grep {
+        my $user = $self->{user}{$_};
+        ($user->{heard} // 0) > $now - 0.6 * $self->{seen_ttl}
+            && ($user->{back} // 0) < $now - 20;
+    } keys $seen->{waiting}->%*;
+
+    return { %$seen, waiting => { map { $_ => $seen->{waiting}{$_} } @there } };
 }
 
 
