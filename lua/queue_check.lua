@@ -277,6 +277,8 @@ if place > 0 then
 end
 
 if score > 0 then
+  -- the place is to be later than a clear or a leave just before
+  q.tick()
   return q.wait_at(score)
 end
 

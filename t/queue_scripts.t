@@ -227,6 +227,13 @@ subtest 'priority of tier 1' => sub {
     $e->admin('clear');
     is($e->ask('thief', tier1 => $token->($p3))->{state}, 'used',
        'used after clear as well');
+
+    # a place got right after a clear counts
+    my $place = $e->ask('b', tier1 => $token->($p2));
+    is($place->{state}, 'waiting', 'b waits again');
+    $redis->cmd('ZREM', $e->key($_), 'b') for qw(queue seen);
+    is($e->ask('b', mode => 'status', place => $place)->{state}, 'waiting',
+       'and has a place that counts');
 };
 
 
