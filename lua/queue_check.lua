@@ -29,10 +29,13 @@ if not active and not lower and q.e_adm == 0 and q.epoch ~= 0
    and (q.host_epoch == 0
         or (q.host_epoch == q.epoch and q.host_clock <= q.stored))
    and q.ms >= q.touched and q.ms - q.touched <= 3600000
-   and q.beacon == 0 and ARGV[18] ~= RESTORE
+   and ARGV[18] ~= RESTORE
 then
   if score then
     call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
+    if q.beacon ~= 0 then
+      call('ZREM', k.leaving, q.user)
+    end
     return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score + 0)
   end
   if ARGV[18] == CHECK and q.at == 0 and q.size > 0 then
@@ -42,6 +45,9 @@ then
     call('HSET', k.state, 'clock', string.format('%.0f', q.clock))
     call('ZADD', k.queue, string.format('%.0f', s), q.user)
     call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
+    if q.beacon ~= 0 then
+      call('ZREM', k.leaving, q.user)
+    end
     q.size = q.size + 1
     return q.reply(WAITING, q.size, s)
   end
@@ -148,7 +154,7 @@ function q.stay_active()
   local adm = (call('ZSCORE', k.admitted, q.user) or q.now()) + 0
   local cap = q.session_end(adm)
   if q.paused then
-    cap = math.max(cap, q.ms + 120000)
+    cap = math.max(cap, q.ms + PAUSE)
   end
   if q.ms >= cap then
     q.expire_active(q.user)

@@ -2,7 +2,8 @@
 
 local WEEK = 604800
 
-q.stored_clear = (st[2] or 0) + 0
+-- ms for which nothing ends after a gap
+local PAUSE = 120000
 
 
 function q.int(n)
@@ -13,7 +14,7 @@ end
 -- heartbeats could not be recorded, so clean-up and the ends of slots pause.
 q.behind = q.step ~= 0 and (q.ms - math.max(q.step, q.busy) > 10000
                             or q.ms - q.step < -30000)
-q.paused = q.behind or q.ahead(q.gap, 120000)
+q.paused = q.behind or q.ahead(q.gap, PAUSE)
 
 function q.now()
   return math.max(q.us, q.clock)
@@ -83,9 +84,10 @@ function q.hear_host()
     return
   end
   if q.host_epoch == q.epoch then
-    q.restore = 0
-    q.base = q.active
-    call('HSET', k.state, 'base', q.int(q.base))
+    q.restore, q.base = 0, q.active
+    q.floor, q.floor_until, q.back = 0, 0, 0
+    call('HSET', k.state, 'base', q.int(q.base), 'floor', '0', 'floor_until',
+         '0', 'back', '0')
     q.begin_life()
   end
   q.live()
@@ -184,8 +186,8 @@ function q.done(user)
   return (call('ZSCORE', k.done, user) or 0) + 0
 end
 
--- A slot ran out.  One that was never claimed was not used: its token, if
--- there was one, ends with it, and the place of its user still counts.
+-- A slot ran out.  Its token ends with it, though Redis's clock may go back.
+-- One that was never claimed was not used: its user's place still counts.
 function q.expire_active(user)
   call('ZADD', k.revoked, q.int(q.tick()), user)
   q.touch(k.revoked)

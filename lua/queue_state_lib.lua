@@ -44,7 +44,8 @@ local q = {
   host_active = ARGV[14] + 0,
   host_clear = ARGV[15] + 0, host_threshold = ARGV[16] + 0,
 
-  stored = (st[1] or 0) + 0,        -- the clock as Redis has it
+  -- as Redis has them, whatever hosts know
+  stored = (st[1] or 0) + 0, stored_clear = (st[2] or 0) + 0,
 
   us = time[1] * 1000000 + time[2],
   ms = time[1] * 1000 + math.floor(time[2] / 1000),
@@ -70,7 +71,7 @@ local q = {
   busy = (st[12] or 0) + 0,         -- when users came to an empty event
   slack = (st[13] or 0) + 0,        -- given to sessions by the last gap
   slack_at = (st[14] or 0) + 0,
-  beacon = (st[15] or 0) + 0,       -- when the last one came
+  beacon = (st[15] or 0) + 0,       -- not 0: someone may be in k.leaving
   base = (st[16] or 0) + 0,         -- active in the data that came back
 }
 

@@ -66,7 +66,7 @@ end
 -- No slot lasts longer than a session and a pause, nobody was seen in time to
 -- come: where it says so, Redis's clock was ahead, if only for a moment.
 function q.clock_right()
-  local far = q.int(q.ms + q.session_max + q.active_ttl + 120000)
+  local far = q.int(q.ms + q.session_max + q.active_ttl + PAUSE)
   for _, user in ipairs(call('ZRANGEBYSCORE', k.active, far, '+inf', 'LIMIT',
                              0, STALE_MAX))
   do
@@ -166,7 +166,9 @@ end
 q.hear_host()
 q.touch_all()
 
-if q.size + q.active == 0 and call('ZCARD', k.leaving) == 0 and not q.restoring() then
+if q.size + q.active == 0 and call('ZCARD', k.leaving) == 0
+   and not q.restoring()
+then
   return q.told(NOT_IN)
 end
 
@@ -183,9 +185,9 @@ end
 
 if q.behind then
   q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
-  call('HSET', k.state, 'gap', q.int(q.ms + 120000), 'slack', q.int(q.slack),
-       'busy', q.int(q.ms),
-       'slack_at', q.int(q.now()))
+  -- busy too: a time of before would hide the next gap
+  call('HSET', k.state, 'gap', q.int(q.ms + PAUSE), 'busy', q.int(q.ms),
+       'slack', q.int(q.slack), 'slack_at', q.int(q.now()))
 end
 
 if due then

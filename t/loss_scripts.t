@@ -64,6 +64,39 @@ subtest 'who comes and goes after a loss' => sub {
 };
 
 
+# Redis comes back with older data, twice: what was counted for the first loss
+# says nothing of the second.
+
+subtest 'older data, twice' => sub {
+    my $e = event(threshold => 3);
+    my %in = map { $_ => $e->ask($_) } qw(a b c);
+
+    for my $loss (1, 2) {
+        my $knew = $e->admin;
+        my $dump = $redis->cmd('HGET', $e->key('state'), 'clock') - 1000;
+
+        # a snapshot of before b and c
+        $redis->cmd('ZREM', $e->key($_), 'b', 'c') for qw(active admitted);
+        $redis->cmd('HSET', $e->key('state'), 'clock', $dump);
+
+        $e->{host} = { epoch => $knew->{epoch}, clock => $knew->{clock},
+                       active => 3 };
+        $e->ask("new-$loss");
+        cmp_ok($e->admin->{epoch}, '>', $knew->{epoch},
+               "loss $loss: another life");
+        $e->{host} = {};
+        go_by($e, 4);
+        is_deeply([$e->active], ['a'], 'nobody in the slots of b and c');
+
+        is($e->ask($_, entry => entry($in{$_}))->{state}, 'in',
+           "$_ is back") for qw(b c);
+        go_by($e, 2);
+        my @in = $e->active;
+        is(scalar @in, 3, 'three are in');
+    }
+};
+
+
 # A slot has run out; then the clock goes back, before the end of its token.
 
 subtest 'a token that has expired, and a clock that goes back' => sub {
