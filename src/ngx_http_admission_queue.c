@@ -3,34 +3,23 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Calls of the queue scripts: their keys and arguments go out in the order
- * that lua/queue_lib.lua reads them; the answer is a list of integers, and
- * of revocations that are news to the host, after a step.
+ * that lua/queue_state_lib.lua reads them; the answer is a list of integers,
+ * and after a step of revocations that are news to the host.
  */
 
 
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_args.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_zone.h"
 
 
-#define NGX_HTTP_ADMISSION_QUEUE_KEYS     16
-#define NGX_HTTP_ADMISSION_QUEUE_COMMON   16      /* arguments */
 #define NGX_HTTP_ADMISSION_QUEUE_PLACES   8
-#define NGX_HTTP_ADMISSION_QUEUE_ARGS                                         \
-    (NGX_HTTP_ADMISSION_QUEUE_KEYS + NGX_HTTP_ADMISSION_QUEUE_COMMON + 8      \
-     + 3 * NGX_HTTP_ADMISSION_QUEUE_PLACES)
-
-/* every number that is printed fits, with its sign */
-#define NGX_HTTP_ADMISSION_QUEUE_NUMBERS                                      \
-    (NGX_HTTP_ADMISSION_QUEUE_ARGS * NGX_INT64_LEN)
 
 
-#define NGX_HTTP_ADMISSION_NUMBER_MAX  9007199254740991     /* 2^53 - 1 */
-
-
-/* the fields of an answer, as reply() in lua/queue_lib.lua returns them */
+/* the fields of an answer, as q.reply() in lua/queue_state_lib.lua has them */
 enum {
     NGX_HTTP_ADMISSION_REPLY_STATE = 0,
     NGX_HTTP_ADMISSION_REPLY_POSITION,
@@ -66,28 +55,10 @@ typedef struct {
 } ngx_http_admission_queue_call_t;
 
 
-/* arguments being collected; one at a time, a call copies them */
-typedef struct {
-    ngx_uint_t                         argc;
-    ngx_str_t                          argv[NGX_HTTP_ADMISSION_QUEUE_ARGS];
-    u_char                            *last;
-    u_char                             numbers[NGX_HTTP_ADMISSION_QUEUE_NUMBERS];
-    u_char                            *keys;        /* allocated */
-} ngx_http_admission_queue_args_t;
-
-
 static ngx_int_t ngx_http_admission_queue_begin(
-    ngx_http_admission_queue_args_t *args, ngx_str_t *event,
-    ngx_http_admission_event_conf_t *conf);
-static ngx_int_t ngx_http_admission_queue_keys(
-    ngx_http_admission_queue_args_t *args, ngx_str_t *event);
-static void ngx_http_admission_queue_string(
-    ngx_http_admission_queue_args_t *args, ngx_str_t *value);
-static void ngx_http_admission_queue_number(
-    ngx_http_admission_queue_args_t *args, int64_t value);
-static ngx_http_admission_redis_call_t *ngx_http_admission_queue_run(
-    ngx_http_admission_queue_args_t *args, ngx_http_admission_script_t *script,
-    ngx_http_admission_queue_call_t *qc);
+    ngx_http_admission_args_t *args, ngx_str_t *event,
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_state_t *state);
 static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
     ngx_str_t *event, ngx_str_t *user, ngx_http_admission_queue_done_pt done,
     void *data);
@@ -95,8 +66,6 @@ static ngx_msec_t ngx_http_admission_queue_keep(
     ngx_http_admission_event_conf_t *conf);
 
 static void ngx_http_admission_queue_mark(ngx_str_t *event);
-static void ngx_http_admission_queue_mark_done(void *data, ngx_int_t rc,
-    redisReply *reply);
 
 static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
@@ -109,7 +78,7 @@ static void ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
-/* in the order of KEYS in lua/queue_lib.lua */
+/* in the order of KEYS in lua/queue_state_lib.lua */
 
 static ngx_str_t  ngx_http_admission_queue_names[] = {
     ngx_string("queue"),
@@ -130,6 +99,9 @@ static ngx_str_t  ngx_http_admission_queue_names[] = {
     ngx_string("admissions")
 };
 
+#define NGX_HTTP_ADMISSION_QUEUE_KEYS                                         \
+    (sizeof(ngx_http_admission_queue_names) / sizeof(ngx_str_t))
+
 
 static ngx_str_t  ngx_http_admission_queue_events =
     ngx_string("queue:active-events");
@@ -141,47 +113,49 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
 {
     int64_t                           until;
     ngx_uint_t                        i, n;
+    ngx_http_admission_args_t         args;
     ngx_http_admission_claims_t      *tier1, *entry, *place;
-    ngx_http_admission_queue_args_t   args;
+    ngx_http_admission_event_state_t  state;
 
-    if (ngx_http_admission_queue_begin(&args, &ask->event, ask->conf)
+    if (ngx_http_admission_queue_begin(&args, &ask->event, ask->conf, &state)
         != NGX_OK)
     {
         return NULL;
     }
 
-    ngx_http_admission_queue_string(&args, &ask->user);
-    ngx_http_admission_queue_number(&args, ask->mode);
+    ngx_http_admission_args_string(&args, &ask->user);
+    ngx_http_admission_args_number(&args, ask->mode);
 
     tier1 = ask->tier1;
     until = tier1 ? tier1->adm + (int64_t) ask->conf->token_ttl * 1000 : 0;
 
-    ngx_http_admission_queue_number(&args, tier1 ? tier1->at : 0);
-    ngx_http_admission_queue_number(&args, tier1 ? tier1->act : 0);
-    ngx_http_admission_queue_number(&args, until);
+    ngx_http_admission_args_number(&args, tier1 ? tier1->at : 0);
+    ngx_http_admission_args_number(&args, tier1 ? tier1->act : 0);
+    ngx_http_admission_args_number(&args, until);
 
     entry = ask->entry;
 
-    ngx_http_admission_queue_number(&args, entry ? entry->adm : 0);
-    ngx_http_admission_queue_number(&args, entry ? entry->exp : 0);
+    ngx_http_admission_args_number(&args, entry ? entry->adm : 0);
+    ngx_http_admission_args_number(&args, entry ? entry->exp : 0);
 
     n = ngx_min(ask->nplaces, NGX_HTTP_ADMISSION_QUEUE_PLACES);
-    ngx_http_admission_queue_number(&args, n);
+    ngx_http_admission_args_number(&args, n);
 
     for (i = 0; i < n; i++) {
         place = ask->places[i];
 
-        ngx_http_admission_queue_number(&args, place->score);
-        ngx_http_admission_queue_number(&args, place->at);
-        ngx_http_admission_queue_number(&args, place->epoch);
+        ngx_http_admission_args_number(&args, place->score);
+        ngx_http_admission_args_number(&args, place->at);
+        ngx_http_admission_args_number(&args, place->epoch);
     }
 
     if (ask->mode == NGX_HTTP_ADMISSION_QUEUE_CHECK || n) {
         ngx_http_admission_queue_mark(&ask->event);
     }
 
-    return ngx_http_admission_queue_run(&args,
+    return ngx_http_admission_args_run(&args,
                          &ngx_http_admission_script_queue_check,
+                         ngx_http_admission_queue_done,
                          ngx_http_admission_queue_call(&ask->event, NULL, done,
                                                        data));
 }
@@ -192,15 +166,16 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_str_t *user, ngx_uint_t beacon,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t   args;
-    ngx_http_admission_queue_call_t  *qc;
+    ngx_http_admission_args_t          args;
+    ngx_http_admission_queue_call_t   *qc;
+    ngx_http_admission_event_state_t   state;
 
-    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+    if (ngx_http_admission_queue_begin(&args, event, conf, &state) != NGX_OK) {
         return NULL;
     }
 
-    ngx_http_admission_queue_string(&args, user);
-    ngx_http_admission_queue_number(&args, beacon ? 1 : 0);
+    ngx_http_admission_args_string(&args, user);
+    ngx_http_admission_args_number(&args, beacon ? 1 : 0);
 
     ngx_http_admission_queue_mark(event);
 
@@ -212,8 +187,9 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
         qc->keep = ngx_http_admission_queue_keep(conf);
     }
 
-    return ngx_http_admission_queue_run(&args,
+    return ngx_http_admission_args_run(&args,
                                         &ngx_http_admission_script_queue_leave,
+                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -223,8 +199,9 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
     int64_t value, ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t   args;
-    ngx_http_admission_queue_call_t  *qc;
+    ngx_http_admission_args_t          args;
+    ngx_http_admission_queue_call_t   *qc;
+    ngx_http_admission_event_state_t   state;
 
     static ngx_str_t  names[] = {
         ngx_string("look"),
@@ -233,12 +210,12 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
         ngx_string("unset")
     };
 
-    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+    if (ngx_http_admission_queue_begin(&args, event, conf, &state) != NGX_OK) {
         return NULL;
     }
 
-    ngx_http_admission_queue_string(&args, &names[what]);
-    ngx_http_admission_queue_number(&args, value);
+    ngx_http_admission_args_string(&args, &names[what]);
+    ngx_http_admission_args_number(&args, value);
 
     qc = ngx_http_admission_queue_call(event, NULL, done, data);
 
@@ -250,8 +227,9 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
         }
     }
 
-    return ngx_http_admission_queue_run(&args,
+    return ngx_http_admission_args_run(&args,
                                         &ngx_http_admission_script_queue_admin,
+                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -261,16 +239,15 @@ ngx_http_admission_queue_step(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_http_admission_queue_args_t    args;
+    ngx_http_admission_args_t          args;
     ngx_http_admission_queue_call_t   *qc;
     ngx_http_admission_event_state_t   state;
 
-    if (ngx_http_admission_queue_begin(&args, event, conf) != NGX_OK) {
+    if (ngx_http_admission_queue_begin(&args, event, conf, &state) != NGX_OK) {
         return NULL;
     }
 
-    ngx_http_admission_event_get(event, &state);
-    ngx_http_admission_queue_number(&args, state.revoked);
+    ngx_http_admission_args_number(&args, state.revoked);
 
     qc = ngx_http_admission_queue_call(event, NULL, done, data);
 
@@ -279,8 +256,9 @@ ngx_http_admission_queue_step(ngx_str_t *event,
         qc->keep = ngx_http_admission_queue_keep(conf);
     }
 
-    return ngx_http_admission_queue_run(&args,
+    return ngx_http_admission_args_run(&args,
                                         &ngx_http_admission_script_queue_step,
+                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -289,17 +267,14 @@ ngx_http_admission_redis_call_t *
 ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
     ngx_http_admission_queue_done_pt done, void *data)
 {
-    ngx_str_t                         argv[3];
-    ngx_http_admission_redis_t       *redis;
-    ngx_http_admission_queue_args_t   args;
+    ngx_str_t                         argv[3], active;
+    ngx_http_admission_args_t         args;
     ngx_http_admission_queue_call_t  *qc;
     ngx_http_admission_redis_call_t  *call;
 
-    redis = ngx_http_admission_redis();
+    ngx_str_set(&active, "active");
 
-    if (redis == NULL
-        || ngx_http_admission_queue_keys(&args, event) != NGX_OK)
-    {
+    if (ngx_http_admission_args_begin(&args, event, &active, 1) != NGX_OK) {
         return NULL;
     }
 
@@ -308,10 +283,11 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
 
     if (qc) {
         ngx_str_set(&argv[0], "ZSCORE");
-        argv[1] = args.argv[1];
+        argv[1] = args.argv[0];
         argv[2] = *user;
 
-        call = ngx_http_admission_redis_call(redis, 3, argv, 1,
+        call = ngx_http_admission_redis_call(ngx_http_admission_redis(), 3,
+                                     argv, 1,
                                      ngx_http_admission_queue_is_active_done,
                                      qc);
         if (call) {
@@ -322,9 +298,28 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
         }
     }
 
-    ngx_free(args.keys);
+    ngx_http_admission_args_end(&args);
 
     return call;
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_list(ngx_http_admission_redis_done_pt done,
+    void *data)
+{
+    return ngx_http_admission_set_call("SMEMBERS",
+                                       &ngx_http_admission_queue_events, NULL,
+                                       done, data);
+}
+
+
+void
+ngx_http_admission_queue_unlist(ngx_str_t *event)
+{
+    (void) ngx_http_admission_set_call("SREM",
+                                       &ngx_http_admission_queue_events,
+                                       event, NULL, NULL);
 }
 
 
@@ -362,138 +357,46 @@ ngx_http_admission_queue_estimate(int64_t position, int64_t rate)
 }
 
 
-/* the keys, and the arguments that all scripts begin with */
+/*
+ * The keys, and the arguments that all scripts begin with; *state is what the
+ * host knows of the event.
+ */
 
 static ngx_int_t
-ngx_http_admission_queue_begin(ngx_http_admission_queue_args_t *args,
-    ngx_str_t *event, ngx_http_admission_event_conf_t *conf)
+ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
+    ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_state_t *state)
 {
-    ngx_http_admission_event_state_t  state;
-
-    if (ngx_http_admission_redis() == NULL) {
-        return NGX_DECLINED;
-    }
-
-    if (ngx_http_admission_queue_keys(args, event) != NGX_OK) {
+    if (ngx_http_admission_args_begin(args, event,
+                                      ngx_http_admission_queue_names,
+                                      NGX_HTTP_ADMISSION_QUEUE_KEYS)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    ngx_http_admission_event_get(event, &state);
+    ngx_http_admission_event_get(event, state);
 
-    ngx_http_admission_queue_string(args, event);
+    ngx_http_admission_args_string(args, event);
 
-    ngx_http_admission_queue_number(args, conf->threshold);
-    ngx_http_admission_queue_number(args, conf->active_ttl);
-    ngx_http_admission_queue_number(args, conf->session_max);
-    ngx_http_admission_queue_number(args, conf->claim_ttl);
-    ngx_http_admission_queue_number(args, conf->seen_ttl);
-    ngx_http_admission_queue_number(args, conf->restore_wait);
-    ngx_http_admission_queue_number(args, conf->admit_interval);
-    ngx_http_admission_queue_number(args, conf->admit_batch);
-    ngx_http_admission_queue_number(args, conf->token_ttl);
-    ngx_http_admission_queue_number(args, conf->admissions_stream ? 1 : 0);
+    ngx_http_admission_args_number(args, conf->threshold);
+    ngx_http_admission_args_number(args, conf->active_ttl);
+    ngx_http_admission_args_number(args, conf->session_max);
+    ngx_http_admission_args_number(args, conf->claim_ttl);
+    ngx_http_admission_args_number(args, conf->seen_ttl);
+    ngx_http_admission_args_number(args, conf->restore_wait);
+    ngx_http_admission_args_number(args, conf->admit_interval);
+    ngx_http_admission_args_number(args, conf->admit_batch);
+    ngx_http_admission_args_number(args, conf->token_ttl);
+    ngx_http_admission_args_number(args, conf->admissions_stream ? 1 : 0);
 
-    ngx_http_admission_queue_number(args, state.epoch);
-    ngx_http_admission_queue_number(args, state.stored);
-    ngx_http_admission_queue_number(args, state.active);
-    ngx_http_admission_queue_number(args, state.clear);
-    ngx_http_admission_queue_number(args, state.threshold);
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_admission_queue_keys(ngx_http_admission_queue_args_t *args,
-    ngx_str_t *event)
-{
-    size_t      size;
-    u_char     *p;
-    ngx_str_t  *prefix;
-    ngx_uint_t  i;
-
-    prefix = ngx_http_admission_key_prefix();
-
-    size = prefix->len + event->len + sizeof("{}:active-seen") - 1;
-
-    p = ngx_alloc(NGX_HTTP_ADMISSION_QUEUE_KEYS * size, ngx_cycle->log);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    args->keys = p;
-    args->last = args->numbers;
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_QUEUE_KEYS; i++) {
-        args->argv[i].data = p;
-
-        p = ngx_cpymem(p, prefix->data, prefix->len);
-        *p++ = '{';
-        p = ngx_cpymem(p, event->data, event->len);
-        *p++ = '}';
-        *p++ = ':';
-        p = ngx_cpymem(p, ngx_http_admission_queue_names[i].data,
-                       ngx_http_admission_queue_names[i].len);
-
-        args->argv[i].len = p - args->argv[i].data;
-    }
-
-    args->argc = NGX_HTTP_ADMISSION_QUEUE_KEYS;
+    ngx_http_admission_args_number(args, state->epoch);
+    ngx_http_admission_args_number(args, state->stored);
+    ngx_http_admission_args_number(args, state->active);
+    ngx_http_admission_args_number(args, state->clear);
+    ngx_http_admission_args_number(args, state->threshold);
 
     return NGX_OK;
-}
-
-
-static void
-ngx_http_admission_queue_string(ngx_http_admission_queue_args_t *args,
-    ngx_str_t *value)
-{
-    args->argv[args->argc++] = *value;
-}
-
-
-static void
-ngx_http_admission_queue_number(ngx_http_admission_queue_args_t *args,
-    int64_t value)
-{
-    ngx_str_t  *arg;
-
-    arg = &args->argv[args->argc++];
-
-    arg->data = args->last;
-    args->last = ngx_sprintf(args->last, "%L", value);
-    arg->len = args->last - arg->data;
-}
-
-
-/* runs the script with the arguments, and is done with them; qc may be NULL */
-
-static ngx_http_admission_redis_call_t *
-ngx_http_admission_queue_run(ngx_http_admission_queue_args_t *args,
-    ngx_http_admission_script_t *script, ngx_http_admission_queue_call_t *qc)
-{
-    ngx_http_admission_redis_call_t  *call;
-
-    call = NULL;
-
-    if (qc) {
-        call = ngx_http_admission_script_run(ngx_http_admission_redis(),
-                                             script,
-                                             NGX_HTTP_ADMISSION_QUEUE_KEYS,
-                                             args->argc, args->argv,
-                                             ngx_http_admission_queue_done,
-                                             qc);
-        if (call) {
-            ngx_http_admission_redis_own(call, qc);
-
-        } else {
-            ngx_free(qc);
-        }
-    }
-
-    ngx_free(args->keys);
-
-    return call;
 }
 
 
@@ -551,64 +454,9 @@ ngx_http_admission_queue_keep(ngx_http_admission_event_conf_t *conf)
 static void
 ngx_http_admission_queue_mark(ngx_str_t *event)
 {
-    ngx_str_t                         argv[3], *prefix;
-    u_char                           *p;
-    ngx_http_admission_queue_call_t  *qc;
-    ngx_http_admission_redis_call_t  *call;
-
-    if (!ngx_http_admission_event_mark(event)) {
-        return;
-    }
-
-    call = NULL;
-    prefix = ngx_http_admission_key_prefix();
-
-    qc = ngx_http_admission_queue_call(event, NULL, NULL, NULL);
-
-    p = ngx_alloc(prefix->len + ngx_http_admission_queue_events.len,
-                  ngx_cycle->log);
-
-    if (qc && p) {
-        ngx_str_set(&argv[0], "SADD");
-
-        argv[1].data = p;
-        argv[1].len = prefix->len + ngx_http_admission_queue_events.len;
-        ngx_memcpy(ngx_cpymem(p, prefix->data, prefix->len),
-                   ngx_http_admission_queue_events.data,
-                   ngx_http_admission_queue_events.len);
-
-        argv[2] = *event;
-
-        call = ngx_http_admission_redis_call(ngx_http_admission_redis(), 3,
-                                         argv, 1,
-                                         ngx_http_admission_queue_mark_done,
-                                         qc);
-    }
-
-    if (call) {
-        ngx_http_admission_redis_own(call, qc);
-
-    } else {
-        ngx_http_admission_event_unmark(event);
-
-        if (qc) {
-            ngx_free(qc);
-        }
-    }
-
-    if (p) {
-        ngx_free(p);
-    }
-}
-
-
-static void
-ngx_http_admission_queue_mark_done(void *data, ngx_int_t rc, redisReply *reply)
-{
-    ngx_http_admission_queue_call_t  *qc = data;
-
-    if (rc != NGX_OK) {
-        ngx_http_admission_event_unmark(&qc->event);
+    if (ngx_http_admission_event_mark(event)) {
+        ngx_http_admission_set_add(&ngx_http_admission_queue_events, event,
+                                   ngx_http_admission_event_unmark);
     }
 }
 
@@ -662,28 +510,13 @@ ngx_http_admission_queue_parse(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
     ngx_http_admission_event_state_t *state, ngx_uint_t step)
 {
-    int64_t     v[NGX_HTTP_ADMISSION_REPLY_FIELDS];
-    ngx_uint_t  i;
+    int64_t  v[NGX_HTTP_ADMISSION_REPLY_FIELDS];
 
-    if (reply->type != REDIS_REPLY_ARRAY
-        || reply->elements != NGX_HTTP_ADMISSION_REPLY_FIELDS + step)
+    if (ngx_http_admission_reply_numbers(reply, v,
+                                         NGX_HTTP_ADMISSION_REPLY_FIELDS, step)
+        != NGX_OK)
     {
         goto invalid;
-    }
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_REPLY_FIELDS; i++) {
-
-        if (reply->element[i]->type != REDIS_REPLY_INTEGER) {
-            goto invalid;
-        }
-
-        v[i] = reply->element[i]->integer;
-
-        /* what Lua has is exact below 2^53; -1 stands for nothing */
-
-        if (v[i] < -1 || v[i] > NGX_HTTP_ADMISSION_NUMBER_MAX) {
-            goto invalid;
-        }
     }
 
     if (v[NGX_HTTP_ADMISSION_REPLY_STATE] < NGX_HTTP_ADMISSION_QUEUE_NOT_IN

@@ -138,6 +138,15 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_step(
     ngx_http_admission_queue_done_pt done, void *data);
 
 
+/*
+ * The set of events with work to do, that other hosts may have added; joins
+ * add to it by themselves.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_list(
+    ngx_http_admission_redis_done_pt done, void *data);
+void ngx_http_admission_queue_unlist(ngx_str_t *event);
+
+
 /* s until the next poll of one at this position; 0: in, or unknown */
 ngx_uint_t ngx_http_admission_queue_next_poll(int64_t position);
 

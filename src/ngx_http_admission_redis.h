@@ -86,7 +86,7 @@ void ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis);
  * = 0 if there is none.  The arguments are copied.  NULL: it could not be
  * issued at all (no memory, no connection to be had, Redis known to be
  * down): there is no completion then, and the caller treats it as
- * NGX_ERROR.
+ * NGX_ERROR.  done NULL: nobody wants to know.
  */
 ngx_http_admission_redis_call_t *ngx_http_admission_redis_call(
     ngx_http_admission_redis_t *redis, ngx_uint_t argc, ngx_str_t *argv,

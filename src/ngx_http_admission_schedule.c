@@ -58,9 +58,6 @@ static ngx_msec_t ngx_http_admission_schedule_interval(
 static void ngx_http_admission_schedule_learn(void);
 static void ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
     redisReply *reply);
-static void ngx_http_admission_schedule_forget(ngx_str_t *event);
-static void ngx_http_admission_schedule_forgotten(void *data, ngx_int_t rc,
-    redisReply *reply);
 
 
 static ngx_http_admission_main_conf_t  *ngx_http_admission_schedule_conf;
@@ -69,7 +66,6 @@ static ngx_event_t                      ngx_http_admission_schedule_timer;
 static ngx_http_admission_step_t        ngx_http_admission_schedule_slots[
                                             NGX_HTTP_ADMISSION_STEPS];
 static ngx_queue_t                      ngx_http_admission_schedule_free;
-static ngx_str_t                        ngx_http_admission_schedule_set;
 static ngx_msec_t                       ngx_http_admission_schedule_looked;
 static ngx_uint_t                       ngx_http_admission_schedule_looking;
 static ngx_uint_t                       ngx_http_admission_schedule_holds;
@@ -79,8 +75,6 @@ ngx_int_t
 ngx_http_admission_schedule_start(ngx_cycle_t *cycle,
     ngx_http_admission_main_conf_t *mcf)
 {
-    u_char       *p;
-    ngx_str_t    *prefix, *set;
     ngx_uint_t    i;
     ngx_event_t  *ev;
 
@@ -92,18 +86,6 @@ ngx_http_admission_schedule_start(ngx_cycle_t *cycle,
         ngx_queue_insert_tail(&ngx_http_admission_schedule_free,
                               &ngx_http_admission_schedule_slots[i].queue);
     }
-
-    prefix = ngx_http_admission_key_prefix();
-    set = &ngx_http_admission_schedule_set;
-
-    set->len = prefix->len + sizeof("queue:active-events") - 1;
-    set->data = ngx_pnalloc(cycle->pool, set->len);
-    if (set->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = ngx_cpymem(set->data, prefix->data, prefix->len);
-    ngx_memcpy(p, "queue:active-events", sizeof("queue:active-events") - 1);
 
     ev = &ngx_http_admission_schedule_timer;
 
@@ -282,7 +264,9 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
                                       NGX_HTTP_ADMISSION_KEEP
                                       + step->conf->token_ttl))
     {
-        ngx_http_admission_schedule_forget(&step->event);
+        /* who joins now adds it again, or did so within the minute */
+
+        ngx_http_admission_queue_unlist(&step->event);
     }
 
     ngx_queue_insert_head(&ngx_http_admission_schedule_free, &step->queue);
@@ -322,19 +306,13 @@ ngx_http_admission_schedule_interval(ngx_http_admission_event_conf_t *conf)
 static void
 ngx_http_admission_schedule_learn(void)
 {
-    ngx_str_t  argv[2];
-
     ngx_http_admission_schedule_looked = ngx_current_msec;
 
     if (ngx_http_admission_schedule_looking) {
         return;
     }
 
-    ngx_str_set(&argv[0], "SMEMBERS");
-    argv[1] = ngx_http_admission_schedule_set;
-
-    if (ngx_http_admission_redis_call(ngx_http_admission_redis(), 2, argv, 1,
-                                      ngx_http_admission_schedule_learned,
+    if (ngx_http_admission_queue_list(ngx_http_admission_schedule_learned,
                                       NULL)
         != NULL)
     {
@@ -383,33 +361,4 @@ ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
 
         (void) ngx_http_admission_event_watch(&id);
     }
-}
-
-
-/*
- * An event without work leaves the set.  Whoever joins now adds it again, or
- * has done so within the minute, and then steps it: its host knows it.
- */
-
-static void
-ngx_http_admission_schedule_forget(ngx_str_t *event)
-{
-    ngx_str_t  argv[3];
-
-    ngx_str_set(&argv[0], "SREM");
-    argv[1] = ngx_http_admission_schedule_set;
-    argv[2] = *event;
-
-    (void) ngx_http_admission_redis_call(ngx_http_admission_redis(), 3, argv,
-                                         1,
-                                         ngx_http_admission_schedule_forgotten,
-                                         NULL);
-}
-
-
-static void
-ngx_http_admission_schedule_forgotten(void *data, ngx_int_t rc,
-    redisReply *reply)
-{
-    /* one that stays in the set is looked after again, and again forgotten */
 }

@@ -11,13 +11,9 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "ngx_http_admission_script.h"
+#include "ngx_http_admission_args.h"
 #include "ngx_http_admission_vwr.h"
 #include "ngx_http_admission_zone.h"
-
-
-#define NGX_HTTP_ADMISSION_VWR_KEYS     3
-#define NGX_HTTP_ADMISSION_VWR_ARGS     (NGX_HTTP_ADMISSION_VWR_KEYS + 13)
 
 
 /* the fields of an answer, as reply() in lua/vwr_lib.lua returns them */
@@ -58,29 +54,11 @@ typedef struct {
 } ngx_http_admission_vwr_call_t;
 
 
-/* arguments being collected; one at a time, a call copies them */
-typedef struct {
-    ngx_uint_t                         argc;
-    ngx_str_t                          argv[NGX_HTTP_ADMISSION_VWR_ARGS];
-    u_char                            *last;
-    u_char                             numbers[NGX_HTTP_ADMISSION_VWR_ARGS
-                                               * NGX_INT64_LEN];
-    u_char                            *keys;        /* allocated */
-} ngx_http_admission_vwr_args_t;
-
-
 static ngx_int_t ngx_http_admission_vwr_begin(
-    ngx_http_admission_vwr_args_t *args, ngx_str_t *event,
+    ngx_http_admission_args_t *args, ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf);
-static ngx_int_t ngx_http_admission_vwr_keys(
-    ngx_http_admission_vwr_args_t *args, ngx_str_t *event);
-static void ngx_http_admission_vwr_number(ngx_http_admission_vwr_args_t *args,
-    int64_t value);
 static ngx_http_admission_vwr_call_t *ngx_http_admission_vwr_call(
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf, void *data);
-static ngx_http_admission_redis_call_t *ngx_http_admission_vwr_run(
-    ngx_http_admission_vwr_args_t *args, ngx_http_admission_script_t *script,
-    ngx_http_admission_vwr_call_t *vc);
 
 static void ngx_http_admission_vwr_done(void *data, ngx_int_t rc,
     redisReply *reply);
@@ -91,13 +69,6 @@ static void ngx_http_admission_vwr_finish(ngx_http_admission_vwr_call_t *vc,
     ngx_http_admission_room_t *room);
 
 static void ngx_http_admission_vwr_mark(ngx_str_t *event);
-static void ngx_http_admission_vwr_marked(void *data, ngx_int_t rc,
-    redisReply *reply);
-static ngx_http_admission_redis_call_t *ngx_http_admission_vwr_set(
-    const char *command, ngx_str_t *event,
-    ngx_http_admission_redis_done_pt done, void *data);
-static void ngx_http_admission_vwr_unlisted(void *data, ngx_int_t rc,
-    redisReply *reply);
 
 
 /* in the order of KEYS in lua/vwr_lib.lua */
@@ -107,6 +78,9 @@ static ngx_str_t  ngx_http_admission_vwr_names[] = {
     ngx_string("state"),
     ngx_string("epoch")
 };
+
+#define NGX_HTTP_ADMISSION_VWR_KEYS                                           \
+    (sizeof(ngx_http_admission_vwr_names) / sizeof(ngx_str_t))
 
 
 static ngx_str_t  ngx_http_admission_vwr_events =
@@ -118,14 +92,14 @@ ngx_http_admission_vwr_issue(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_uint_t n,
     ngx_http_admission_vwr_issued_pt done, void *data)
 {
-    ngx_http_admission_vwr_args_t   args;
+    ngx_http_admission_args_t       args;
     ngx_http_admission_vwr_call_t  *vc;
 
     if (ngx_http_admission_vwr_begin(&args, event, conf) != NGX_OK) {
         return NULL;
     }
 
-    ngx_http_admission_vwr_number(&args, n);
+    ngx_http_admission_args_number(&args, n);
 
     vc = ngx_http_admission_vwr_call(event, conf, data);
 
@@ -134,9 +108,9 @@ ngx_http_admission_vwr_issue(ngx_str_t *event,
         vc->done.issue = done;
     }
 
-    return ngx_http_admission_vwr_run(&args,
-                                      &ngx_http_admission_script_vwr_assign,
-                                      vc);
+    return ngx_http_admission_args_run(&args,
+                                       &ngx_http_admission_script_vwr_assign,
+                                       ngx_http_admission_vwr_done, vc);
 }
 
 
@@ -145,7 +119,7 @@ ngx_http_admission_vwr_admin(ngx_http_admission_vwr_what_e what,
     int64_t value, ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_vwr_admin_pt done, void *data)
 {
-    ngx_http_admission_vwr_args_t   args;
+    ngx_http_admission_args_t       args;
     ngx_http_admission_vwr_call_t  *vc;
 
     static ngx_str_t  names[] = {
@@ -164,8 +138,8 @@ ngx_http_admission_vwr_admin(ngx_http_admission_vwr_what_e what,
         return NULL;
     }
 
-    args.argv[args.argc++] = names[what];
-    ngx_http_admission_vwr_number(&args, value);
+    ngx_http_admission_args_string(&args, &names[what]);
+    ngx_http_admission_args_number(&args, value);
 
     switch (what) {
 
@@ -187,9 +161,9 @@ ngx_http_admission_vwr_admin(ngx_http_admission_vwr_what_e what,
         vc->done.admin = done;
     }
 
-    return ngx_http_admission_vwr_run(&args,
-                                      &ngx_http_admission_script_vwr_admin,
-                                      vc);
+    return ngx_http_admission_args_run(&args,
+                                       &ngx_http_admission_script_vwr_admin,
+                                       ngx_http_admission_vwr_done, vc);
 }
 
 
@@ -198,7 +172,7 @@ ngx_http_admission_vwr_step(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_vwr_done_pt done, void *data)
 {
-    ngx_http_admission_vwr_args_t   args;
+    ngx_http_admission_args_t       args;
     ngx_http_admission_vwr_call_t  *vc;
 
     if (ngx_http_admission_vwr_begin(&args, event, conf) != NGX_OK) {
@@ -215,30 +189,33 @@ ngx_http_admission_vwr_step(ngx_str_t *event,
         vc->done.step = done;
     }
 
-    return ngx_http_admission_vwr_run(&args,
-                                      &ngx_http_admission_script_vwr_step, vc);
+    return ngx_http_admission_args_run(&args,
+                                       &ngx_http_admission_script_vwr_step,
+                                       ngx_http_admission_vwr_done, vc);
 }
 
 
 ngx_http_admission_redis_call_t *
 ngx_http_admission_vwr_list(ngx_http_admission_redis_done_pt done, void *data)
 {
-    return ngx_http_admission_vwr_set("SMEMBERS", NULL, done, data);
+    return ngx_http_admission_set_call("SMEMBERS",
+                                       &ngx_http_admission_vwr_events, NULL,
+                                       done, data);
 }
 
 
 void
 ngx_http_admission_vwr_unlist(ngx_str_t *event)
 {
-    (void) ngx_http_admission_vwr_set("SREM", event,
-                                      ngx_http_admission_vwr_unlisted, NULL);
+    (void) ngx_http_admission_set_call("SREM", &ngx_http_admission_vwr_events,
+                                       event, NULL, NULL);
 }
 
 
 /* the keys, and the arguments that all scripts begin with */
 
 static ngx_int_t
-ngx_http_admission_vwr_begin(ngx_http_admission_vwr_args_t *args,
+ngx_http_admission_vwr_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf)
 {
     ngx_http_admission_room_t         room;
@@ -247,81 +224,32 @@ ngx_http_admission_vwr_begin(ngx_http_admission_vwr_args_t *args,
     static ngx_str_t  by_api = ngx_string("api");
     static ngx_str_t  by_config = ngx_string("config");
 
-    if (ngx_http_admission_redis() == NULL) {
-        return NGX_DECLINED;
-    }
-
-    if (ngx_http_admission_vwr_keys(args, event) != NGX_OK) {
+    if (ngx_http_admission_args_begin(args, event,
+                                      ngx_http_admission_vwr_names,
+                                      NGX_HTTP_ADMISSION_VWR_KEYS)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
     (void) ngx_http_admission_room_get(event, &room);
     ngx_http_admission_event_get(event, &state);
 
-    ngx_http_admission_vwr_number(args, conf->vwr_rate);
-    ngx_http_admission_vwr_number(args, conf->vwr_burst);
+    ngx_http_admission_args_number(args, conf->vwr_rate);
+    ngx_http_admission_args_number(args, conf->vwr_burst);
 
-    ngx_http_admission_vwr_number(args, state.clock);
-    ngx_http_admission_vwr_number(args, room.activation);
-    ngx_http_admission_vwr_number(args, room.next);
-    ngx_http_admission_vwr_number(args, room.serving);
-    ngx_http_admission_vwr_number(args, room.active);
-    args->argv[args->argc++] = room.by_config ? by_config : by_api;
-    ngx_http_admission_vwr_number(args, room.api_rate);
-    ngx_http_admission_vwr_number(args, room.changed);
-    ngx_http_admission_vwr_number(args, room.issue);
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_admission_vwr_keys(ngx_http_admission_vwr_args_t *args,
-    ngx_str_t *event)
-{
-    size_t      size;
-    u_char     *p;
-    ngx_str_t  *prefix;
-    ngx_uint_t  i;
-
-    prefix = ngx_http_admission_key_prefix();
-
-    size = prefix->len + event->len + sizeof("{}:state") - 1;
-
-    p = ngx_alloc(NGX_HTTP_ADMISSION_VWR_KEYS * size, ngx_cycle->log);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    args->keys = p;
-    args->last = args->numbers;
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_VWR_KEYS; i++) {
-        args->argv[i].data = p;
-
-        p = ngx_sprintf(p, "%V{%V}:%V", prefix, event,
-                        &ngx_http_admission_vwr_names[i]);
-
-        args->argv[i].len = p - args->argv[i].data;
-    }
-
-    args->argc = NGX_HTTP_ADMISSION_VWR_KEYS;
+    ngx_http_admission_args_number(args, state.clock);
+    ngx_http_admission_args_number(args, room.activation);
+    ngx_http_admission_args_number(args, room.next);
+    ngx_http_admission_args_number(args, room.serving);
+    ngx_http_admission_args_number(args, room.active);
+    ngx_http_admission_args_string(args, room.by_config ? &by_config
+                                                        : &by_api);
+    ngx_http_admission_args_number(args, room.api_rate);
+    ngx_http_admission_args_number(args, room.changed);
+    ngx_http_admission_args_number(args, room.issue);
 
     return NGX_OK;
-}
-
-
-static void
-ngx_http_admission_vwr_number(ngx_http_admission_vwr_args_t *args,
-    int64_t value)
-{
-    ngx_str_t  *arg;
-
-    arg = &args->argv[args->argc++];
-
-    arg->data = args->last;
-    args->last = ngx_sprintf(args->last, "%L", value);
-    arg->len = args->last - arg->data;
 }
 
 
@@ -348,36 +276,6 @@ ngx_http_admission_vwr_call(ngx_str_t *event,
     ngx_memcpy(vc->event.data, event->data, event->len);
 
     return vc;
-}
-
-
-/* runs the script with the arguments, and is done with them; vc may be NULL */
-
-static ngx_http_admission_redis_call_t *
-ngx_http_admission_vwr_run(ngx_http_admission_vwr_args_t *args,
-    ngx_http_admission_script_t *script, ngx_http_admission_vwr_call_t *vc)
-{
-    ngx_http_admission_redis_call_t  *call;
-
-    call = NULL;
-
-    if (vc) {
-        call = ngx_http_admission_script_run(ngx_http_admission_redis(),
-                                             script,
-                                             NGX_HTTP_ADMISSION_VWR_KEYS,
-                                             args->argc, args->argv,
-                                             ngx_http_admission_vwr_done, vc);
-        if (call) {
-            ngx_http_admission_redis_own(call, vc);
-
-        } else {
-            ngx_free(vc);
-        }
-    }
-
-    ngx_free(args->keys);
-
-    return call;
 }
 
 
@@ -421,21 +319,13 @@ static ngx_int_t
 ngx_http_admission_vwr_parse(redisReply *reply, int64_t *v,
     ngx_http_admission_room_t *room)
 {
-    ngx_uint_t  i;
-
-    if (reply->type != REDIS_REPLY_ARRAY
-        || reply->elements != NGX_HTTP_ADMISSION_VWR_FIELDS)
+    if (ngx_http_admission_reply_numbers(reply, v,
+                                         NGX_HTTP_ADMISSION_VWR_FIELDS, 0)
+        != NGX_OK
+        || v[NGX_HTTP_ADMISSION_VWR_RATE]
+           > NGX_HTTP_ADMISSION_NUMBER_MAX / 1000)
     {
         goto invalid;
-    }
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_VWR_FIELDS; i++) {
-
-        if (reply->element[i]->type != REDIS_REPLY_INTEGER) {
-            goto invalid;
-        }
-
-        v[i] = reply->element[i]->integer;
     }
 
     room->active = (v[NGX_HTTP_ADMISSION_VWR_ACTIVE] != 0);
@@ -488,94 +378,6 @@ ngx_http_admission_vwr_finish(ngx_http_admission_vwr_call_t *vc, ngx_int_t rc,
 static void
 ngx_http_admission_vwr_mark(ngx_str_t *event)
 {
-    ngx_str_t                        *copy;
-    ngx_http_admission_redis_call_t  *call;
-
-    call = NULL;
-
-    copy = ngx_alloc(sizeof(ngx_str_t) + event->len, ngx_cycle->log);
-
-    if (copy) {
-        copy->len = event->len;
-        copy->data = (u_char *) copy + sizeof(ngx_str_t);
-        ngx_memcpy(copy->data, event->data, event->len);
-
-        call = ngx_http_admission_vwr_set("SADD", event,
-                                          ngx_http_admission_vwr_marked, copy);
-    }
-
-    if (call) {
-        ngx_http_admission_redis_own(call, copy);
-        return;
-    }
-
-    ngx_http_admission_room_unmark(event);
-
-    if (copy) {
-        ngx_free(copy);
-    }
-}
-
-
-static void
-ngx_http_admission_vwr_marked(void *data, ngx_int_t rc, redisReply *reply)
-{
-    ngx_str_t  *event = data;
-
-    if (rc != NGX_OK) {
-        ngx_http_admission_room_unmark(event);
-    }
-}
-
-
-/* a command of the set of active events, about one of them or all (NULL) */
-
-static ngx_http_admission_redis_call_t *
-ngx_http_admission_vwr_set(const char *command, ngx_str_t *event,
-    ngx_http_admission_redis_done_pt done, void *data)
-{
-    u_char                           *p;
-    ngx_str_t                         argv[3], *prefix;
-    ngx_http_admission_redis_t       *redis;
-    ngx_http_admission_redis_call_t  *call;
-
-    redis = ngx_http_admission_redis();
-
-    if (redis == NULL) {
-        return NULL;
-    }
-
-    prefix = ngx_http_admission_key_prefix();
-
-    argv[0].len = ngx_strlen(command);
-    argv[0].data = (u_char *) command;
-
-    argv[1].len = prefix->len + ngx_http_admission_vwr_events.len;
-    argv[1].data = ngx_alloc(argv[1].len, ngx_cycle->log);
-
-    if (argv[1].data == NULL) {
-        return NULL;
-    }
-
-    p = ngx_cpymem(argv[1].data, prefix->data, prefix->len);
-    ngx_memcpy(p, ngx_http_admission_vwr_events.data,
-               ngx_http_admission_vwr_events.len);
-
-    if (event) {
-        argv[2] = *event;
-    }
-
-    call = ngx_http_admission_redis_call(redis, event ? 3 : 2, argv, 1, done,
-                                         data);
-
-    ngx_free(argv[1].data);
-
-    return call;
-}
-
-
-static void
-ngx_http_admission_vwr_unlisted(void *data, ngx_int_t rc, redisReply *reply)
-{
-    /* one that stays in the set is looked at again, and again taken out */
+    ngx_http_admission_set_add(&ngx_http_admission_vwr_events, event,
+                               ngx_http_admission_room_unmark);
 }
