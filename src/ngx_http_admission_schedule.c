@@ -16,6 +16,7 @@
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_schedule_rooms.h"
+#include "ngx_http_admission_slots.h"
 #include "ngx_http_admission_zone.h"
 
 
@@ -37,21 +38,12 @@
                                                    queue:active-events */
 
 
-/* a step under way */
-typedef struct {
-    ngx_queue_t                         queue;      /* of free ones */
-    ngx_http_admission_event_conf_t    *conf;
-    ngx_str_t                           event;
-    u_char                              id[NGX_HTTP_ADMISSION_EVENT_MAX];
-} ngx_http_admission_step_t;
-
-
 static void ngx_http_admission_schedule_tick(ngx_event_t *ev);
 static void ngx_http_admission_schedule_steps(ngx_log_t *log);
 static void ngx_http_admission_schedule_step(ngx_str_t *event);
 static void ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
-static void ngx_http_admission_schedule_room(void);
+static void ngx_http_admission_schedule_report(void);
 static ngx_msec_t ngx_http_admission_schedule_interval(
     ngx_http_admission_event_conf_t *conf);
 
@@ -63,9 +55,7 @@ static void ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
 static ngx_http_admission_main_conf_t  *ngx_http_admission_schedule_conf;
 static ngx_connection_t                 ngx_http_admission_schedule_dumb;
 static ngx_event_t                      ngx_http_admission_schedule_timer;
-static ngx_http_admission_step_t        ngx_http_admission_schedule_slots[
-                                            NGX_HTTP_ADMISSION_STEPS];
-static ngx_queue_t                      ngx_http_admission_schedule_free;
+static ngx_http_admission_slots_t       ngx_http_admission_schedule_slots;
 static ngx_msec_t                       ngx_http_admission_schedule_looked;
 static ngx_uint_t                       ngx_http_admission_schedule_looking;
 static ngx_uint_t                       ngx_http_admission_schedule_holds;
@@ -75,16 +65,16 @@ ngx_int_t
 ngx_http_admission_schedule_start(ngx_cycle_t *cycle,
     ngx_http_admission_main_conf_t *mcf)
 {
-    ngx_uint_t    i;
     ngx_event_t  *ev;
 
     ngx_http_admission_schedule_conf = mcf;
 
-    ngx_queue_init(&ngx_http_admission_schedule_free);
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_STEPS; i++) {
-        ngx_queue_insert_tail(&ngx_http_admission_schedule_free,
-                              &ngx_http_admission_schedule_slots[i].queue);
+    if (ngx_http_admission_slots_init(cycle,
+                                      &ngx_http_admission_schedule_slots,
+                                      NGX_HTTP_ADMISSION_STEPS)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     ev = &ngx_http_admission_schedule_timer;
@@ -146,6 +136,7 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
 
     ngx_http_admission_schedule_steps(ev->log);
     ngx_http_admission_schedule_rooms(ev->log);
+    ngx_http_admission_schedule_report();
 
     ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
 }
@@ -155,21 +146,11 @@ static void
 ngx_http_admission_schedule_steps(ngx_log_t *log)
 {
     ngx_str_t    *id;
-    ngx_uint_t    i, room;
+    ngx_uint_t    i;
     ngx_pool_t   *pool;
-    ngx_queue_t  *q;
     ngx_array_t   ids;
 
-    room = 0;
-
-    for (q = ngx_queue_head(&ngx_http_admission_schedule_free);
-         q != ngx_queue_sentinel(&ngx_http_admission_schedule_free);
-         q = ngx_queue_next(q))
-    {
-        room++;
-    }
-
-    if (room == 0) {
+    if (ngx_http_admission_schedule_slots.nfree == 0) {
         return;
     }
 
@@ -180,8 +161,9 @@ ngx_http_admission_schedule_steps(ngx_log_t *log)
 
     if (ngx_array_init(&ids, pool, 8, sizeof(ngx_str_t)) == NGX_OK) {
 
-        (void) ngx_http_admission_events_due(pool, &ids, room,
-                                             NGX_HTTP_ADMISSION_STEP_WAIT);
+        (void) ngx_http_admission_events_due(pool, &ids,
+                                     ngx_http_admission_schedule_slots.nfree,
+                                     NGX_HTTP_ADMISSION_STEP_WAIT);
 
         id = ids.elts;
 
@@ -197,8 +179,7 @@ ngx_http_admission_schedule_steps(ngx_log_t *log)
 static void
 ngx_http_admission_schedule_step(ngx_str_t *event)
 {
-    ngx_queue_t                      *q;
-    ngx_http_admission_step_t        *step;
+    ngx_http_admission_slot_t        *slot;
     ngx_http_admission_event_conf_t  *conf;
 
     conf = ngx_http_admission_event_conf(ngx_http_admission_schedule_conf,
@@ -213,24 +194,18 @@ ngx_http_admission_schedule_step(ngx_str_t *event)
         return;
     }
 
-    if (ngx_queue_empty(&ngx_http_admission_schedule_free)) {
+    slot = ngx_http_admission_slot_take(&ngx_http_admission_schedule_slots,
+                                        event, conf);
+    if (slot == NULL) {
         return;
     }
 
-    q = ngx_queue_head(&ngx_http_admission_schedule_free);
-    step = ngx_queue_data(q, ngx_http_admission_step_t, queue);
-
-    step->conf = conf;
-    step->event.len = event->len;
-    step->event.data = step->id;
-    ngx_memcpy(step->id, event->data, event->len);
-
     if (ngx_http_admission_queue_step(event, conf,
                                       ngx_http_admission_schedule_step_done,
-                                      step)
-        != NULL)
+                                      slot)
+        == NULL)
     {
-        ngx_queue_remove(q);
+        ngx_http_admission_slot_free(&ngx_http_admission_schedule_slots, slot);
     }
 }
 
@@ -239,15 +214,13 @@ static void
 ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer)
 {
-    ngx_http_admission_step_t  *step = data;
+    ngx_http_admission_slot_t  *slot = data;
 
     ngx_uint_t  work;
     ngx_msec_t  delay;
 
     work = 1;
-    delay = ngx_http_admission_schedule_interval(step->conf);
-
-    ngx_http_admission_schedule_room();
+    delay = ngx_http_admission_schedule_interval(slot->conf);
 
     if (rc == NGX_OK) {
         work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
@@ -260,27 +233,27 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
         }
     }
 
-    if (ngx_http_admission_event_next(&step->event, work, delay,
+    if (ngx_http_admission_event_next(&slot->event, work, delay,
                                       NGX_HTTP_ADMISSION_KEEP
-                                      + step->conf->token_ttl))
+                                      + slot->conf->token_ttl))
     {
         /* who joins now adds it again, or did so within the minute */
 
-        ngx_http_admission_queue_unlist(&step->event);
+        ngx_http_admission_queue_unlist(&slot->event);
     }
-
-    ngx_queue_insert_head(&ngx_http_admission_schedule_free, &step->queue);
 
     if (delay == 0 && !ngx_exiting) {
         ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
-        ngx_http_admission_schedule_step(&step->event);
+        ngx_http_admission_schedule_step(&slot->event);
         ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
     }
+
+    ngx_http_admission_slot_free(&ngx_http_admission_schedule_slots, slot);
 }
 
 
 static void
-ngx_http_admission_schedule_room(void)
+ngx_http_admission_schedule_report(void)
 {
     ngx_uint_t  n;
 

@@ -14,6 +14,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_schedule_rooms.h"
+#include "ngx_http_admission_slots.h"
 #include "ngx_http_admission_vwr.h"
 #include "ngx_http_admission_zone.h"
 
@@ -33,31 +34,6 @@
 #define NGX_HTTP_ADMISSION_ROOM_CONFIGS    64       /* out at once */
 
 
-/* a step or a look under way */
-typedef struct {
-    ngx_queue_t                         queue;      /* of free ones */
-    ngx_msec_t                          issued;
-    ngx_str_t                           event;
-    u_char                              id[NGX_HTTP_ADMISSION_EVENT_MAX];
-} ngx_http_admission_room_call_t;
-
-
-typedef struct {
-    ngx_http_admission_room_call_t     *calls;
-    ngx_queue_t                         free;
-    ngx_uint_t                          nfree;
-    ngx_uint_t                          more;       /* bool: there may be more
-                                                       to do than were free */
-} ngx_http_admission_room_calls_t;
-
-
-static ngx_int_t ngx_http_admission_room_calls_init(ngx_cycle_t *cycle,
-    ngx_http_admission_room_calls_t *calls, ngx_uint_t n);
-static ngx_http_admission_room_call_t *ngx_http_admission_room_call(
-    ngx_http_admission_room_calls_t *calls, ngx_str_t *event);
-static void ngx_http_admission_room_call_free(
-    ngx_http_admission_room_calls_t *calls,
-    ngx_http_admission_room_call_t *call);
 static ngx_http_admission_event_conf_t *ngx_http_admission_room_conf(
     ngx_str_t *event);
 
@@ -82,8 +58,8 @@ static void ngx_http_admission_rooms_on_done(void *data, ngx_int_t rc,
 
 
 static ngx_http_admission_main_conf_t   *ngx_http_admission_rooms_conf;
-static ngx_http_admission_room_calls_t   ngx_http_admission_room_steps;
-static ngx_http_admission_room_calls_t   ngx_http_admission_room_looks;
+static ngx_http_admission_slots_t        ngx_http_admission_room_steps;
+static ngx_http_admission_slots_t        ngx_http_admission_room_looks;
 
 
 /* a look at the set: out, the events to be looked at after it too */
@@ -116,17 +92,16 @@ ngx_http_admission_schedule_rooms_start(ngx_cycle_t *cycle,
     ngx_http_admission_rooms_config.last = ngx_current_msec
                                            - NGX_HTTP_ADMISSION_ROOM_RETRY;
 
-    if (ngx_http_admission_room_calls_init(cycle,
-                                           &ngx_http_admission_room_steps,
-                                           NGX_HTTP_ADMISSION_ROOM_STEPS)
+    if (ngx_http_admission_slots_init(cycle, &ngx_http_admission_room_steps,
+                                      NGX_HTTP_ADMISSION_ROOM_STEPS)
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    return ngx_http_admission_room_calls_init(cycle,
-                                              &ngx_http_admission_room_looks,
-                                              NGX_HTTP_ADMISSION_ROOM_LOOKS);
+    return ngx_http_admission_slots_init(cycle,
+                                         &ngx_http_admission_room_looks,
+                                         NGX_HTTP_ADMISSION_ROOM_LOOKS);
 }
 
 
@@ -153,65 +128,6 @@ ngx_http_admission_schedule_rooms(ngx_log_t *log)
 
     ngx_http_admission_rooms_step(log);
     ngx_http_admission_rooms_report();
-}
-
-
-static ngx_int_t
-ngx_http_admission_room_calls_init(ngx_cycle_t *cycle,
-    ngx_http_admission_room_calls_t *calls, ngx_uint_t n)
-{
-    ngx_uint_t  i;
-
-    calls->calls = ngx_pcalloc(cycle->pool,
-                               n * sizeof(ngx_http_admission_room_call_t));
-    if (calls->calls == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_queue_init(&calls->free);
-
-    for (i = 0; i < n; i++) {
-        ngx_queue_insert_tail(&calls->free, &calls->calls[i].queue);
-    }
-
-    calls->nfree = n;
-
-    return NGX_OK;
-}
-
-
-static ngx_http_admission_room_call_t *
-ngx_http_admission_room_call(ngx_http_admission_room_calls_t *calls,
-    ngx_str_t *event)
-{
-    ngx_queue_t                     *q;
-    ngx_http_admission_room_call_t  *call;
-
-    if (calls->nfree == 0) {
-        return NULL;
-    }
-
-    q = ngx_queue_head(&calls->free);
-    ngx_queue_remove(q);
-    calls->nfree--;
-
-    call = ngx_queue_data(q, ngx_http_admission_room_call_t, queue);
-
-    call->issued = ngx_current_msec;
-    call->event.len = event->len;
-    call->event.data = call->id;
-    ngx_memcpy(call->id, event->data, event->len);
-
-    return call;
-}
-
-
-static void
-ngx_http_admission_room_call_free(ngx_http_admission_room_calls_t *calls,
-    ngx_http_admission_room_call_t *call)
-{
-    ngx_queue_insert_head(&calls->free, &call->queue);
-    calls->nfree++;
 }
 
 
@@ -268,20 +184,20 @@ ngx_http_admission_rooms_step(ngx_log_t *log)
 static void
 ngx_http_admission_room_step(ngx_str_t *event)
 {
-    ngx_http_admission_room_call_t  *call;
+    ngx_http_admission_slot_t  *slot;
 
-    call = ngx_http_admission_room_call(&ngx_http_admission_room_steps, event);
-    if (call == NULL) {
+    slot = ngx_http_admission_slot_take(&ngx_http_admission_room_steps, event,
+                                        ngx_http_admission_room_conf(event));
+    if (slot == NULL) {
         return;
     }
 
-    if (ngx_http_admission_vwr_step(event, ngx_http_admission_room_conf(event),
-                                    ngx_http_admission_room_stepped, call)
+    if (ngx_http_admission_vwr_step(event, slot->conf,
+                                    ngx_http_admission_room_stepped, slot)
         == NULL)
     {
         ngx_http_admission_room_next(event, NGX_HTTP_ADMISSION_ROOM_STEP);
-        ngx_http_admission_room_call_free(&ngx_http_admission_room_steps,
-                                          call);
+        ngx_http_admission_slot_free(&ngx_http_admission_room_steps, slot);
     }
 }
 
@@ -290,17 +206,17 @@ static void
 ngx_http_admission_room_stepped(void *data, ngx_int_t rc,
     ngx_http_admission_room_t *room)
 {
-    ngx_http_admission_room_call_t  *call = data;
+    ngx_http_admission_slot_t  *slot = data;
 
     ngx_msec_t  elapsed;
 
-    elapsed = ngx_current_msec - call->issued;
+    elapsed = ngx_current_msec - slot->issued;
 
-    ngx_http_admission_room_next(&call->event,
+    ngx_http_admission_room_next(&slot->event,
                                  elapsed < NGX_HTTP_ADMISSION_ROOM_STEP
                                  ? NGX_HTTP_ADMISSION_ROOM_STEP - elapsed : 0);
 
-    ngx_http_admission_room_call_free(&ngx_http_admission_room_steps, call);
+    ngx_http_admission_slot_free(&ngx_http_admission_room_steps, slot);
 
     /* many rooms do not wait for the timer, once there is an answer */
 
@@ -379,9 +295,9 @@ ngx_http_admission_rooms_list_done(void *data, ngx_int_t rc,
 static void
 ngx_http_admission_room_look(redisReply *element)
 {
-    u_char                           buf[NGX_HTTP_ADMISSION_EVENT_MAX];
-    ngx_str_t                        id;
-    ngx_http_admission_room_call_t  *call;
+    u_char                      buf[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_str_t                   id;
+    ngx_http_admission_slot_t  *slot;
 
     if (element->type != REDIS_REPLY_STRING) {
         return;
@@ -400,20 +316,20 @@ ngx_http_admission_room_look(redisReply *element)
         return;
     }
 
-    call = ngx_http_admission_room_call(&ngx_http_admission_room_looks, &id);
-    if (call == NULL) {
+    slot = ngx_http_admission_slot_take(&ngx_http_admission_room_looks, &id,
+                                        ngx_http_admission_room_conf(&id));
+    if (slot == NULL) {
         ngx_http_admission_room_looks.more = 1;
         return;
     }
 
     if (ngx_http_admission_vwr_admin(NGX_HTTP_ADMISSION_VWR_LOOK, 0, &id,
-                                     ngx_http_admission_room_conf(&id),
-                                     ngx_http_admission_room_looked, call)
+                                     slot->conf,
+                                     ngx_http_admission_room_looked, slot)
         == NULL)
     {
         ngx_http_admission_rooms_looking.failed = 1;
-        ngx_http_admission_room_call_free(&ngx_http_admission_room_looks,
-                                          call);
+        ngx_http_admission_slot_free(&ngx_http_admission_room_looks, slot);
         return;
     }
 
@@ -430,7 +346,7 @@ static void
 ngx_http_admission_room_looked(void *data, ngx_int_t rc, int64_t changed,
     ngx_http_admission_room_t *room)
 {
-    ngx_http_admission_room_call_t  *call = data;
+    ngx_http_admission_slot_t  *slot = data;
 
     if (rc != NGX_OK) {
         ngx_http_admission_rooms_looking.failed = 1;
@@ -439,10 +355,10 @@ ngx_http_admission_room_looked(void *data, ngx_int_t rc, int64_t changed,
                && room->updated - room->changed
                   > NGX_HTTP_ADMISSION_ROOM_STALE)
     {
-        ngx_http_admission_vwr_unlist(&call->event);
+        ngx_http_admission_vwr_unlist(&slot->event);
     }
 
-    ngx_http_admission_room_call_free(&ngx_http_admission_room_looks, call);
+    ngx_http_admission_slot_free(&ngx_http_admission_room_looks, slot);
 
     ngx_http_admission_rooms_list_end();
 }
