@@ -16,6 +16,7 @@
 #include <ngx_event.h>
 
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_reply.h"
 
 
 /* most calls fit; what is larger is allocated as it comes */

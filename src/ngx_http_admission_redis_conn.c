@@ -24,20 +24,18 @@
 #include <ngx_event_connect.h>
 
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_health.h"
+#include "ngx_http_admission_redis_reply.h"
 
 
 #define NGX_HTTP_ADMISSION_REDIS_PAUSE_MIN     50
 #define NGX_HTTP_ADMISSION_REDIS_PAUSE_MAX     1000
 #define NGX_HTTP_ADMISSION_REDIS_PROBE_MAX     1000
 
-/* while Redis is down, the same reason is logged again after this time */
-#define NGX_HTTP_ADMISSION_REDIS_REMIND        60000
-
 #define NGX_HTTP_ADMISSION_REDIS_READ_SIZE     32768
 
 /* a reply that is larger than this is no reply but rubbish */
 #define NGX_HTTP_ADMISSION_REDIS_REPLY_MAX     (16 * 1024 * 1024)
-#define NGX_HTTP_ADMISSION_REDIS_ELEMENTS_MAX  1048576
 
 
 typedef enum {
@@ -48,18 +46,6 @@ typedef enum {
     ngx_http_admission_redis_down,
     ngx_http_admission_redis_closed
 } ngx_http_admission_redis_state_e;
-
-
-typedef enum {
-    ngx_http_admission_redis_no_fault = 0,
-    ngx_http_admission_redis_no_connection,
-    ngx_http_admission_redis_no_connect,
-    ngx_http_admission_redis_timed_out,
-    ngx_http_admission_redis_lost,
-    ngx_http_admission_redis_rubbish,
-    ngx_http_admission_redis_refused,
-    ngx_http_admission_redis_wrong_node
-} ngx_http_admission_redis_fault_e;
 
 
 typedef enum {
@@ -110,15 +96,9 @@ struct ngx_http_admission_redis_conn_s {
     ngx_log_t                              log;
     ngx_log_t                              no_log;
 
-    ngx_http_admission_redis_fault_e       fault;     /* the last logged */
-    ngx_msec_t                             failed_at;
-    ngx_msec_t                             logged_at;
-    ngx_uint_t                             unlogged;
+    ngx_http_admission_redis_health_t      health;
 
     unsigned                               answered:1;
-    unsigned                               failing:1;
-    unsigned                               told:1;
-    unsigned                               logged:1;
 };
 
 
@@ -158,7 +138,6 @@ static void ngx_http_admission_redis_step_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 static void ngx_http_admission_redis_call_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
-static ngx_uint_t ngx_http_admission_redis_is_wrong_node(redisReply *reply);
 static void ngx_http_admission_redis_stray_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 
@@ -178,27 +157,11 @@ static void ngx_http_admission_redis_end(
 static void ngx_http_admission_redis_disconnect(
     ngx_http_admission_redis_conn_t *conn);
 static void ngx_http_admission_redis_complete_lost(ngx_queue_t *lost);
-static void ngx_http_admission_redis_log_fault(
-    ngx_http_admission_redis_conn_t *conn,
-    ngx_http_admission_redis_fault_e fault, ngx_err_t err, u_char *text);
-static void ngx_http_admission_redis_log_back(
-    ngx_http_admission_redis_conn_t *conn);
-
-static redisReader *ngx_http_admission_redis_create_reader(void);
-#if (HIREDIS_MAJOR >= 1)
-static void *ngx_http_admission_redis_create_array(const redisReadTask *task,
-    size_t elements);
-#else
-static void *ngx_http_admission_redis_create_array(const redisReadTask *task,
-    int elements);
-#endif
 
 
 static ngx_str_t  ngx_http_admission_redis_ping_command =
     ngx_string("*1\r\n$4\r\nPING\r\n");
 
-static redisReplyObjectFunctions  ngx_http_admission_redis_functions;
-static redisReplyObjectFunctions  ngx_http_admission_redis_hiredis_functions;
 
 static u_char  ngx_http_admission_redis_buffer
                                           [NGX_HTTP_ADMISSION_REDIS_READ_SIZE];
@@ -984,8 +947,9 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
         conn->answered = 1;
         conn->failures = 0;
 
-        if (conn->failing) {
-            ngx_http_admission_redis_log_back(conn);
+        if (conn->health.failing) {
+            ngx_http_admission_redis_log_back(&conn->health, conn->name,
+                                              &conn->log);
         }
     }
 
@@ -1005,39 +969,6 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_wrong_node,
                                   0, "%s", text);
 }
-
-
-/* whether Redis will say the same to everything, on this connection */
-
-static ngx_uint_t
-ngx_http_admission_redis_is_wrong_node(redisReply *reply)
-{
-    ngx_uint_t  i;
-
-    static char  *codes[] = {
-        "READONLY",
-        "MASTERDOWN",
-        "NOAUTH",
-
-        /* these come unasked, but look like the answer to the first call */
-
-        "DENIED",
-        "ERR max number of clients",
-
-        NULL
-    };
-
-    for (i = 0; codes[i]; i++) {
-        if (ngx_http_admission_redis_is(reply, codes[i])) {
-            return 1;
-        }
-    }
-
-    /* Redis before 7 wraps what a command of a script met */
-
-    return ngx_strstr(reply->str, ": -READONLY ") != NULL;
-}
-
 
 
 static void
@@ -1176,7 +1107,8 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
                       "admission: redis %V: idle %s", conn->name, text);
 
     } else {
-        ngx_http_admission_redis_log_fault(conn, fault, err, text);
+        ngx_http_admission_redis_log_fault(&conn->health, conn->name,
+                                           &conn->log, fault, err, text);
     }
 
     if (unused || conn->answered) {
@@ -1271,150 +1203,4 @@ ngx_http_admission_redis_complete_lost(ngx_queue_t *lost)
         call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
         call->answer(call, NGX_ERROR, NULL);
     }
-}
-
-
-/*
- * A line when Redis goes down, when the reason changes, and now and then
- * while it stays so; never more than one a second.
- */
-
-static void
-ngx_http_admission_redis_log_fault(ngx_http_admission_redis_conn_t *conn,
-    ngx_http_admission_redis_fault_e fault, ngx_err_t err, u_char *text)
-{
-    ngx_msec_t  now, since;
-
-    now = ngx_current_msec;
-    since = conn->logged ? now - conn->logged_at : NGX_MAX_INT32_VALUE;
-
-    if (!conn->failing) {
-        conn->failing = 1;
-        conn->told = 0;
-        conn->failed_at = now;
-        conn->fault = ngx_http_admission_redis_no_fault;
-    }
-
-    if (since < 1000
-        || (fault == conn->fault && since < NGX_HTTP_ADMISSION_REDIS_REMIND))
-    {
-        conn->unlogged++;
-        return;
-    }
-
-    if (conn->told) {
-        ngx_log_error(NGX_LOG_ERR, &conn->log, err,
-                      "admission: redis %V still down after %M ms: %s "
-                      "(%ui failures since the last line)", conn->name,
-                      now - conn->failed_at, text, conn->unlogged);
-
-    } else if (conn->unlogged) {
-        ngx_log_error(NGX_LOG_ERR, &conn->log, err,
-                      "admission: redis %V down: %s "
-                      "(%ui failures since the last line)", conn->name,
-                      text, conn->unlogged);
-
-    } else {
-        ngx_log_error(NGX_LOG_ERR, &conn->log, err,
-                      "admission: redis %V down: %s", conn->name, text);
-    }
-
-    conn->told = 1;
-    conn->logged = 1;
-    conn->logged_at = now;
-    conn->fault = fault;
-    conn->unlogged = 0;
-}
-
-
-static void
-ngx_http_admission_redis_log_back(ngx_http_admission_redis_conn_t *conn)
-{
-    conn->failing = 0;
-
-    if (conn->told) {
-        ngx_log_error(NGX_LOG_NOTICE, &conn->log, 0,
-                      "admission: redis %V back after %M ms", conn->name,
-                      ngx_current_msec - conn->failed_at);
-    }
-}
-
-
-/*
- * hiredis allocates an array when it has read how many elements it is to
- * have: that number is all that has to be rubbish.
- */
-
-static redisReader *
-ngx_http_admission_redis_create_reader(void)
-{
-    redisReader  *reader;
-
-    reader = redisReaderCreate();
-    if (reader == NULL) {
-        return NULL;
-    }
-
-    ngx_http_admission_redis_hiredis_functions = *reader->fn;
-
-    ngx_http_admission_redis_functions = *reader->fn;
-    ngx_http_admission_redis_functions.createArray =
-                                        ngx_http_admission_redis_create_array;
-
-    reader->fn = &ngx_http_admission_redis_functions;
-
-    return reader;
-}
-
-
-#if (HIREDIS_MAJOR >= 1)
-
-static void *
-ngx_http_admission_redis_create_array(const redisReadTask *task,
-    size_t elements)
-
-#else
-
-static void *
-ngx_http_admission_redis_create_array(const redisReadTask *task, int elements)
-
-#endif
-{
-    if (elements > NGX_HTTP_ADMISSION_REDIS_ELEMENTS_MAX) {
-        return NULL;
-    }
-
-    return ngx_http_admission_redis_hiredis_functions.createArray(task,
-                                                                  elements);
-}
-
-
-ngx_uint_t
-ngx_http_admission_redis_is(redisReply *reply, char *code)
-{
-    size_t  len;
-
-    len = ngx_strlen(code);
-
-    return (size_t) reply->len >= len
-           && ngx_strncmp(reply->str, code, len) == 0
-           && ((size_t) reply->len == len || reply->str[len] == ' ');
-}
-
-
-char *
-ngx_http_admission_redis_text(char *buf, size_t size, redisReply *reply)
-{
-    size_t  i, n;
-
-    n = ngx_min((size_t) reply->len, size - 1);
-
-    for (i = 0; i < n; i++) {
-        buf[i] = (reply->str[i] < 0x20 || reply->str[i] > 0x7e)
-                 ? '?' : reply->str[i];
-    }
-
-    buf[n] = '\0';
-
-    return buf;
 }

@@ -98,12 +98,4 @@ ngx_int_t ngx_http_admission_redis_conn_send(
     ngx_http_admission_redis_call_t *call);
 
 
-/* whether an error reply begins with this word, or words */
-ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
-
-/* what Redis said as fit for a log: buf of size bytes, null-terminated */
-char *ngx_http_admission_redis_text(char *buf, size_t size,
-    redisReply *reply);
-
-
 #endif /* _NGX_HTTP_ADMISSION_REDIS_CONN_H_INCLUDED_ */

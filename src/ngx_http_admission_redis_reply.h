@@ -1,0 +1,33 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Replies of Redis: reading them with hiredis, and what they mean.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_REDIS_REPLY_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_REDIS_REPLY_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <hiredis/hiredis.h>
+
+
+/* one that does not believe any number of elements; NULL: no memory */
+redisReader *ngx_http_admission_redis_create_reader(void);
+
+/* whether an error reply begins with this word, or words */
+ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
+
+/* what Redis said as fit for a log: buf of size bytes, null-terminated */
+char *ngx_http_admission_redis_text(char *buf, size_t size,
+    redisReply *reply);
+
+/* whether Redis will say the same to everything, on this connection */
+ngx_uint_t ngx_http_admission_redis_is_wrong_node(redisReply *reply);
+
+
+#endif /* _NGX_HTTP_ADMISSION_REDIS_REPLY_H_INCLUDED_ */
