@@ -291,22 +291,11 @@ ngx_http_admission_api_wait(ngx_http_admission_api_call_t *call,
 ngx_int_t
 ngx_http_admission_api_suspend(ngx_http_admission_api_call_t *call)
 {
-    ngx_http_request_t  *r;
-
-    r = call->request;
-
-    /* a body that is being discarded has its own handler */
-
-    if (!r->discard_body) {
-
-        if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
-        r->read_event_handler = ngx_http_test_reading;
+    if (ngx_http_admission_watch(call->request) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    r->main->count++;
+    call->request->main->count++;
 
     return NGX_DONE;
 }

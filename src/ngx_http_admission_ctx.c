@@ -72,6 +72,33 @@ ngx_http_admission_ctx_get(ngx_http_request_t *r)
 
 
 ngx_int_t
+ngx_http_admission_watch(ngx_http_request_t *r)
+{
+    ngx_event_t  *rev;
+
+    r->write_event_handler = ngx_http_request_empty_handler;
+
+    if (r->discard_body) {
+        /* whoever discards sees the client go, too */
+        return NGX_OK;
+    }
+
+    rev = r->connection->read;
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r->read_event_handler = ngx_http_test_reading;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
 ngx_http_admission_request_event(ngx_http_request_t *r, ngx_str_t *event)
 {
     u_char                         *p;

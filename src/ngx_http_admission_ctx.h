@@ -101,6 +101,12 @@ ngx_http_admission_ctx_t *ngx_http_admission_ctx(ngx_http_request_t *r);
 ngx_http_admission_ctx_t *ngx_http_admission_ctx_get(ngx_http_request_t *r);
 
 /*
+ * The request waits for an operation: that the client goes is seen, and ends
+ * it.  Whoever goes on restores the handlers that the phase needs.
+ */
+ngx_int_t ngx_http_admission_watch(ngx_http_request_t *r);
+
+/*
  * The event of a request by admission_event, in lower case, allocated from
  * r->pool; empty: none, or not an event id.  NGX_ERROR: no memory.
  */

@@ -59,7 +59,6 @@ static void ngx_http_admission_gate_active(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_gate_answered(
     ngx_http_admission_ctx_t *ctx);
-static ngx_int_t ngx_http_admission_gate_watch(ngx_http_request_t *r);
 
 static ngx_int_t ngx_http_admission_gate_tell(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
@@ -592,7 +591,7 @@ ngx_int_t
 ngx_http_admission_gate_suspend(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    if (ngx_http_admission_gate_watch(r) != NGX_OK) {
+    if (ngx_http_admission_watch(r) != NGX_OK) {
         ngx_http_admission_redis_cancel(ctx->call);
         ctx->call = NULL;
 
@@ -600,33 +599,6 @@ ngx_http_admission_gate_suspend(ngx_http_request_t *r,
     }
 
     return NGX_AGAIN;
-}
-
-
-static ngx_int_t
-ngx_http_admission_gate_watch(ngx_http_request_t *r)
-{
-    ngx_event_t  *rev;
-
-    r->write_event_handler = ngx_http_request_empty_handler;
-
-    if (r->discard_body) {
-        /* whoever discards sees the client go, too */
-        return NGX_OK;
-    }
-
-    rev = r->connection->read;
-
-    if (rev->ready) {
-        ngx_post_event(rev, &ngx_posted_events);
-
-    } else if (ngx_handle_read_event(rev, 0) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    r->read_event_handler = ngx_http_test_reading;
-
-    return NGX_OK;
 }
 
 
