@@ -129,7 +129,7 @@ start_all() {
     mkdir "$dir/html" "$dir/temp"
     mkdir -m 700 "$dir/secrets" "$dir/jars"
 
-    cp demo/*.html "$dir/html"
+    cp demo/*.html demo/*.css "$dir/html"
     sed -e "s|@MODULE@|$module|; s|@DIR@|$dir|; s|@PORT@|$port|" \
         -e "s|@EVENT@|$event|; s|@RECITAL@|$recital|" demo/nginx.conf > "$dir/nginx.conf"
 
