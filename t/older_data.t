@@ -10,7 +10,7 @@ use Admission::Site;
 
 my $site = Admission::Site->start(
     workers => 1, instances => 2,
-    events => 'default threshold=4 restore_wait=4s admit_interval=200ms;');
+    events => 'default threshold=4 restore_wait=6s admit_interval=200ms;');
 my (%entry, %place);
 
 # with what a browser would have
@@ -40,9 +40,9 @@ ok($heard, 'four are in');
 
 $site->redis->kill9;
 $site->redis->launch;
-my $up = wait_until {
-    $site->call(0, 'w4', GET => 'status')->status == 200 } 10;
-ok($up, 'Redis is back');
+my $up = wait_until { 2 == grep {
+    $site->call($_, 'w4', GET => 'status')->status == 200 } 0, 1 } 10;
+ok($up, 'Redis is back, for both hosts');
 is(inside(), 'a b', 'with older data');
 
 # the line comes first, those inside a little later
