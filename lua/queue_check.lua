@@ -1,7 +1,71 @@
--- @include queue_state_lib.lua
---
 -- A user joins, or asks how it stands: each call is a heartbeat, and one
 -- that shows a place that counts puts its holder back into the line.
+
+local call = redis.call
+
+local CHECK, RESTORE, REPORT = '0', '3', '4'
+
+local active = call('ZSCORE', KEYS[2], ARGV[17])
+local score = call('ZSCORE', KEYS[1], ARGV[17])
+
+-- a place that may be better than where its holder stands
+local lower = false
+for i = 25, 22 + ARGV[24] * 3, 3 do
+  lower = lower or not score or ARGV[i] + 0 < score + 0
+end
+
+-- Most calls: one who waits asks, or a new one joins those who wait.  They
+-- bring no entry token, a new one no tier 1 token, and the host knows nothing
+-- that Redis does not.  The little of the state that they need is read here
+-- by itself, which halves what a call costs.
+if not active and not lower and ARGV[22] == '0'
+   and (score and ARGV[18] ~= RESTORE
+        or ARGV[18] == CHECK and ARGV[19] == '0')
+then
+  local size = call('ZCARD', KEYS[1])
+  local set = call('MGET', KEYS[8], KEYS[7])
+  local st = call('HMGET', KEYS[9], 'clock', 'touched', 'beacon', 'rate',
+                  'clear', 'restore')
+  local time = call('TIME')
+  local us = time[1] * 1000000 + time[2]
+  local ms = math.floor(us / 1000)
+  local clock, touched = (st[1] or 0) + 0, (st[2] or 0) + 0
+
+  if size > 0 and set[1]
+     and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock)
+     and ms >= touched and ms - touched <= 3600000
+  then
+    local position
+
+    if not score then
+      clock = math.max(us, clock + 1, ARGV[13] + 1)
+      score = 2 * clock + 1
+      size = size + 1
+      position = size
+      call('HSET', KEYS[9], 'clock', string.format('%.0f', clock))
+      call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[17])
+    end
+
+    call('ZADD', KEYS[3], string.format('%.0f', ms), ARGV[17])
+    if st[3] and st[3] ~= '0' then
+      call('ZREM', KEYS[13], ARGV[17])
+    end
+
+    local set_threshold = (set[2] or -1) + 0
+    local rate = (st[4] or 0) + 0
+    local restore = (st[6] or 0) - ms
+
+    -- as q.reply of queue_state_lib.lua
+    return { 1, position or call('ZRANK', KEYS[1], ARGV[17]) + 1, size,
+             call('ZCARD', KEYS[2]),
+             set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
+             set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
+             set_threshold, math.max((st[5] or 0) + 0, ARGV[15] + 0),
+             restore > 0 and restore <= ARGV[7] + 0 and restore or 0 }
+  end
+end
+
+-- @include queue_state_lib.lua
 
 q.user = ARGV[17]
 
@@ -12,46 +76,6 @@ q.at, q.at_until = ARGV[19] + 0, ARGV[21] + 0
 q.e_adm, q.e_exp = ARGV[22] + 0, ARGV[23] + 0
 
 q.nplaces = ARGV[24] + 0
-
-local CHECK, RESTORE, REPORT = '0', '3', '4'
-
-local active = call('ZSCORE', k.active, q.user)
-local score = call('ZSCORE', k.queue, q.user)
-
--- a place that may be better than where its holder stands
-local lower = false
-for i = 25, 22 + q.nplaces * 3, 3 do
-  lower = lower or not score or ARGV[i] + 0 < score + 0
-end
-
--- Most calls: one who waits asks, or a new one joins those who wait.
-if not active and not lower and q.e_adm == 0 and q.epoch ~= 0
-   and (q.host_epoch == 0
-        or (q.host_epoch == q.epoch and q.host_clock <= q.stored))
-   and q.ms >= q.touched and q.ms - q.touched <= 3600000
-   and ARGV[18] ~= RESTORE
-then
-  if score then
-    call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
-    if q.beacon ~= 0 then
-      call('ZREM', k.leaving, q.user)
-    end
-    return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score + 0)
-  end
-  if ARGV[18] == CHECK and q.at == 0 and q.size > 0 then
-    q.clock = math.max(q.us, q.clock + 1)
-    q.stored = q.clock
-    local s = 2 * q.clock + 1
-    call('HSET', k.state, 'clock', string.format('%.0f', q.clock))
-    call('ZADD', k.queue, string.format('%.0f', s), q.user)
-    call('ZADD', k.seen, string.format('%.0f', q.ms), q.user)
-    if q.beacon ~= 0 then
-      call('ZREM', k.leaving, q.user)
-    end
-    q.size = q.size + 1
-    return q.reply(WAITING, q.size, s)
-  end
-end
 
 -- @include queue_lib.lua
 
