@@ -242,7 +242,7 @@ ngx_http_admission_create_main_conf(ngx_conf_t *cf)
 
     ngx_rbtree_init(&mcf->events, &mcf->sentinel, ngx_str_rbtree_insert_value);
 
-    ngx_http_admission_event_init(&mcf->event_default);
+    ngx_http_admission_event_builtin(&mcf->event_default);
 
     return mcf;
 }

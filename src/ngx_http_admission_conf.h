@@ -70,6 +70,7 @@ typedef struct ngx_http_admission_page_conf_s  ngx_http_admission_page_conf_t;
 /* one line of admission_events; times in ms */
 typedef struct {
     ngx_str_node_t              sn;             /* str: the id */
+    ngx_uint_t                  given;          /* keys of the line, bits */
 
     int64_t                     threshold;
     ngx_msec_t                  active_ttl;

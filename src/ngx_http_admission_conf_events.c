@@ -15,24 +15,19 @@
 #include "ngx_http_admission_respond.h"
 
 
-typedef enum {
-    NGX_HTTP_ADMISSION_KEY_TIME,
-    NGX_HTTP_ADMISSION_KEY_NUMBER,
-    NGX_HTTP_ADMISSION_KEY_FLAG,
-    NGX_HTTP_ADMISSION_KEY_VWR,
-    NGX_HTTP_ADMISSION_KEY_TEXT
-} ngx_http_admission_key_type_e;
+typedef struct ngx_http_admission_event_key_s  ngx_http_admission_event_key_t;
 
-
-typedef struct {
+struct ngx_http_admission_event_key_s {
     const char                      *name;
-    ngx_http_admission_key_type_e    type;
+    ngx_int_t                      (*parse)(ngx_str_t *value,
+                                            ngx_http_admission_event_key_t *key,
+                                            void *field);
     size_t                           offset;
-    int64_t                          value;      /* built in */
-    int64_t                          min;
-    int64_t                          max;
+    size_t                           size;
+    ngx_int_t                        min;
+    ngx_int_t                        max;
     const char                      *allowed;
-} ngx_http_admission_event_key_t;
+};
 
 
 #define NGX_HTTP_ADMISSION_DAY   (24 * 3600 * 1000)
@@ -44,14 +39,16 @@ static char *ngx_http_admission_events_end(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf, ngx_rbtree_node_t *node);
 static char *ngx_http_admission_event_key(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf, ngx_str_t *arg);
-static ngx_int_t ngx_http_admission_event_key_parse(
-    ngx_http_admission_event_key_t *key, ngx_str_t *value, void *field);
-static ngx_int_t ngx_http_admission_event_vwr(ngx_str_t *value,
-    ngx_uint_t *vwr);
-static ngx_uint_t ngx_http_admission_event_key_unset(
+static ngx_int_t ngx_http_admission_event_time(ngx_str_t *value,
     ngx_http_admission_event_key_t *key, void *field);
-static void ngx_http_admission_event_key_copy(
-    ngx_http_admission_event_key_t *key, void *dst, void *src);
+static ngx_int_t ngx_http_admission_event_number(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field);
+static ngx_int_t ngx_http_admission_event_flag(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field);
+static ngx_int_t ngx_http_admission_event_vwr(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field);
+static ngx_int_t ngx_http_admission_event_text(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field);
 static char *ngx_http_admission_event_info(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf);
 static u_char *ngx_http_admission_event_member(u_char *p, const char *name,
@@ -59,90 +56,91 @@ static u_char *ngx_http_admission_event_member(u_char *p, const char *name,
 
 
 #define ngx_http_admission_field(member)                                      \
-    offsetof(ngx_http_admission_event_conf_t, member)
+    offsetof(ngx_http_admission_event_conf_t, member),                        \
+    sizeof(((ngx_http_admission_event_conf_t *) NULL)->member)
 
 
 static ngx_http_admission_event_key_t  ngx_http_admission_event_keys[] = {
 
-    { "threshold", NGX_HTTP_ADMISSION_KEY_NUMBER,
+    { "threshold", ngx_http_admission_event_number,
       ngx_http_admission_field(threshold),
-      1000, 0, NGX_HTTP_ADMISSION_THRESHOLD_MAX,
+      0, NGX_HTTP_ADMISSION_THRESHOLD_MAX,
       "a number from 0 to 10000000" },
 
-    { "active_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "active_ttl", ngx_http_admission_event_time,
       ngx_http_admission_field(active_ttl),
-      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      1000, NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 24h" },
 
-    { "session_max", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "session_max", ngx_http_admission_event_time,
       ngx_http_admission_field(session_max),
-      3600000, 1000, 7 * NGX_HTTP_ADMISSION_DAY,
+      1000, 7 * NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 7d" },
 
-    { "claim_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "claim_ttl", ngx_http_admission_event_time,
       ngx_http_admission_field(claim_ttl),
-      120000, 1000, NGX_HTTP_ADMISSION_DAY,
+      1000, NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 24h" },
 
-    { "seen_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "seen_ttl", ngx_http_admission_event_time,
       ngx_http_admission_field(seen_ttl),
-      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      1000, NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 24h" },
 
-    { "restore_wait", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "restore_wait", ngx_http_admission_event_time,
       ngx_http_admission_field(restore_wait),
-      60000, 0, 3600 * 1000,
+      0, 3600 * 1000,
       "a time from 0 to 1h" },
 
-    { "admit_interval", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "admit_interval", ngx_http_admission_event_time,
       ngx_http_admission_field(admit_interval),
-      1000, 100, 3600 * 1000,
+      100, 3600 * 1000,
       "a time from 100ms to 1h" },
 
-    { "admit_batch", NGX_HTTP_ADMISSION_KEY_NUMBER,
+    { "admit_batch", ngx_http_admission_event_number,
       ngx_http_admission_field(admit_batch),
-      100, 1, 1000,
+      1, 1000,
       "a number from 1 to 1000" },
 
-    { "token_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "token_ttl", ngx_http_admission_event_time,
       ngx_http_admission_field(token_ttl),
-      600000, 1000, NGX_HTTP_ADMISSION_DAY,
+      1000, NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 24h" },
 
-    { "admissions_stream", NGX_HTTP_ADMISSION_KEY_FLAG,
+    { "admissions_stream", ngx_http_admission_event_flag,
       ngx_http_admission_field(admissions_stream),
-      1, 0, 1,
+      0, 1,
       "\"on\" or \"off\"" },
 
-    { "vwr", NGX_HTTP_ADMISSION_KEY_VWR,
+    { "vwr", ngx_http_admission_event_vwr,
       ngx_http_admission_field(vwr),
-      NGX_HTTP_ADMISSION_VWR_AUTO, 0, 0,
+      0, 0,
       "\"auto\", \"on\" or \"off\"" },
 
-    { "vwr_rate", NGX_HTTP_ADMISSION_KEY_NUMBER,
+    { "vwr_rate", ngx_http_admission_event_number,
       ngx_http_admission_field(vwr_rate),
-      50, 0, NGX_HTTP_ADMISSION_VWR_RATE_MAX,
+      0, NGX_HTTP_ADMISSION_VWR_RATE_MAX,
       "a number from 0 to 1000000" },
 
-    { "vwr_burst", NGX_HTTP_ADMISSION_KEY_NUMBER,
+    { "vwr_burst", ngx_http_admission_event_number,
       ngx_http_admission_field(vwr_burst),
-      NGX_CONF_UNSET, 0, NGX_HTTP_ADMISSION_VWR_BURST_MAX,
+      0, NGX_HTTP_ADMISSION_VWR_BURST_MAX,
       "a number from 0 to 10000000" },
 
-    { "ticket_ttl", NGX_HTTP_ADMISSION_KEY_TIME,
+    { "ticket_ttl", ngx_http_admission_event_time,
       ngx_http_admission_field(ticket_ttl),
-      86400000, 1000, 7 * NGX_HTTP_ADMISSION_DAY,
+      1000, 7 * NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 7d" },
 
-    { "title", NGX_HTTP_ADMISSION_KEY_TEXT,
-      ngx_http_admission_field(title), 0, 0, 0,
+    { "title", ngx_http_admission_event_text,
+      ngx_http_admission_field(title), 0, 0,
       "a text in UTF-8 without control characters" },
 
-    { "artist", NGX_HTTP_ADMISSION_KEY_TEXT,
-      ngx_http_admission_field(artist), 0, 0, 0,
+    { "artist", ngx_http_admission_event_text,
+      ngx_http_admission_field(artist), 0, 0,
       "a text in UTF-8 without control characters" },
 
-    { NULL, NGX_HTTP_ADMISSION_KEY_TEXT, 0, 0, 0, 0, NULL }
+    { NULL, NULL, 0, 0, 0, 0, NULL }
 };
 
 
@@ -166,38 +164,23 @@ ngx_http_admission_event_conf(ngx_http_admission_main_conf_t *mcf,
 
 
 void
-ngx_http_admission_event_init(ngx_http_admission_event_conf_t *ecf)
+ngx_http_admission_event_builtin(ngx_http_admission_event_conf_t *ecf)
 {
-    u_char                          *p;
-    ngx_http_admission_event_key_t  *key;
+    ecf->threshold = 1000;
+    ecf->active_ttl = 600000;
+    ecf->session_max = 3600000;
+    ecf->claim_ttl = 120000;
+    ecf->seen_ttl = 600000;
+    ecf->restore_wait = 60000;
+    ecf->admit_interval = 1000;
+    ecf->admit_batch = 100;
+    ecf->token_ttl = 600000;
+    ecf->admissions_stream = 1;
 
-    p = (u_char *) ecf;
-
-    for (key = ngx_http_admission_event_keys; key->name; key++) {
-
-        switch (key->type) {
-
-        case NGX_HTTP_ADMISSION_KEY_TIME:
-            *(ngx_msec_t *) (p + key->offset) = NGX_CONF_UNSET_MSEC;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_NUMBER:
-            *(int64_t *) (p + key->offset) = NGX_CONF_UNSET;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_FLAG:
-            *(ngx_flag_t *) (p + key->offset) = NGX_CONF_UNSET;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_VWR:
-            *(ngx_uint_t *) (p + key->offset) = NGX_CONF_UNSET_UINT;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_TEXT:
-            ngx_str_null((ngx_str_t *) (p + key->offset));
-            break;
-        }
-    }
+    ecf->vwr = NGX_HTTP_ADMISSION_VWR_AUTO;
+    ecf->vwr_rate = 50;
+    ecf->vwr_burst = -1;
+    ecf->ticket_ttl = 86400000;
 }
 
 
@@ -206,43 +189,16 @@ ngx_http_admission_event_finish(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf,
     ngx_http_admission_event_conf_t *dflt)
 {
-    u_char                          *dst, *src;
+    ngx_uint_t                       i;
     ngx_http_admission_event_key_t  *key;
 
-    for (key = ngx_http_admission_event_keys; key->name; key++) {
+    for (i = 0; ngx_http_admission_event_keys[i].name; i++) {
 
-        dst = (u_char *) ecf + key->offset;
-        src = (u_char *) dflt + key->offset;
+        key = &ngx_http_admission_event_keys[i];
 
-        if (!ngx_http_admission_event_key_unset(key, dst)) {
-            continue;
-        }
-
-        if (!ngx_http_admission_event_key_unset(key, src)) {
-            ngx_http_admission_event_key_copy(key, dst, src);
-            continue;
-        }
-
-        switch (key->type) {
-
-        case NGX_HTTP_ADMISSION_KEY_TIME:
-            *(ngx_msec_t *) dst = (ngx_msec_t) key->value;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_NUMBER:
-            *(int64_t *) dst = key->value;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_FLAG:
-            *(ngx_flag_t *) dst = (ngx_flag_t) key->value;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_VWR:
-            *(ngx_uint_t *) dst = (ngx_uint_t) key->value;
-            break;
-
-        case NGX_HTTP_ADMISSION_KEY_TEXT:
-            break;
+        if (ecf != dflt && !(ecf->given & (1 << i))) {
+            ngx_memcpy((u_char *) ecf + key->offset,
+                       (u_char *) dflt + key->offset, key->size);
         }
     }
 
@@ -369,8 +325,6 @@ ngx_http_admission_events_line(ngx_conf_t *cf, ngx_command_t *dummy,
             return NGX_CONF_ERROR;
         }
 
-        ngx_http_admission_event_init(ecf);
-
         ecf->sn.node.key = hash;
         ecf->sn.str = id;
 
@@ -391,14 +345,16 @@ static char *
 ngx_http_admission_event_key(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf, ngx_str_t *arg)
 {
-    void                            *field;
     u_char                          *last, known[512];
     ngx_str_t                        value;
+    ngx_uint_t                       i;
     ngx_http_admission_event_key_t  *key;
 
     last = known;
 
-    for (key = ngx_http_admission_event_keys; key->name; key++) {
+    for (i = 0; ngx_http_admission_event_keys[i].name; i++) {
+
+        key = &ngx_http_admission_event_keys[i];
 
         if (ngx_http_admission_conf_param(arg, key->name, &value) != NGX_OK) {
             last = ngx_snprintf(last, known + sizeof(known) - last,
@@ -406,16 +362,16 @@ ngx_http_admission_event_key(ngx_conf_t *cf,
             continue;
         }
 
-        field = (u_char *) ecf + key->offset;
-
-        if (!ngx_http_admission_event_key_unset(key, field)) {
+        if (ecf->given & (1 << i)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "duplicate \"%s=\" in a line of "
                                "\"admission_events\"", key->name);
             return NGX_CONF_ERROR;
         }
 
-        if (ngx_http_admission_event_key_parse(key, &value, field) != NGX_OK) {
+        ecf->given |= 1 << i;
+
+        if (key->parse(&value, key, (u_char *) ecf + key->offset) != NGX_OK) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "invalid value \"%V\" of \"%s=\" in "
                                "\"admission_events\", it takes %s",
@@ -435,59 +391,63 @@ ngx_http_admission_event_key(ngx_conf_t *cf,
 
 
 static ngx_int_t
-ngx_http_admission_event_key_parse(ngx_http_admission_event_key_t *key,
-    ngx_str_t *value, void *field)
+ngx_http_admission_event_time(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field)
 {
-    ngx_int_t   n;
-    ngx_uint_t  flag;
+    ngx_int_t  ms;
 
-    switch (key->type) {
+    ms = ngx_parse_time(value, 0);
 
-    case NGX_HTTP_ADMISSION_KEY_TIME:
-        n = ngx_parse_time(value, 0);
-
-        if (n == NGX_ERROR || n < key->min || n > key->max) {
-            return NGX_DECLINED;
-        }
-
-        *(ngx_msec_t *) field = n;
-        return NGX_OK;
-
-    case NGX_HTTP_ADMISSION_KEY_NUMBER:
-        n = ngx_atoi(value->data, value->len);
-
-        if (n == NGX_ERROR || n < key->min || n > key->max) {
-            return NGX_DECLINED;
-        }
-
-        *(int64_t *) field = n;
-        return NGX_OK;
-
-    case NGX_HTTP_ADMISSION_KEY_FLAG:
-        if (ngx_http_admission_conf_flag(value, &flag) != NGX_OK) {
-            return NGX_DECLINED;
-        }
-
-        *(ngx_flag_t *) field = flag;
-        return NGX_OK;
-
-    case NGX_HTTP_ADMISSION_KEY_VWR:
-        return ngx_http_admission_event_vwr(value, field);
-
-    default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
-        if (!ngx_http_admission_is_text(value)) {
-            return NGX_DECLINED;
-        }
-
-        *(ngx_str_t *) field = *value;
-        return NGX_OK;
+    if (ms == NGX_ERROR || ms < key->min || ms > key->max) {
+        return NGX_DECLINED;
     }
+
+    *(ngx_msec_t *) field = ms;
+
+    return NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_http_admission_event_vwr(ngx_str_t *value, ngx_uint_t *vwr)
+ngx_http_admission_event_number(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field)
 {
+    ngx_int_t  n;
+
+    n = ngx_atoi(value->data, value->len);
+
+    if (n == NGX_ERROR || n < key->min || n > key->max) {
+        return NGX_DECLINED;
+    }
+
+    *(int64_t *) field = n;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_event_flag(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field)
+{
+    ngx_uint_t  flag;
+
+    if (ngx_http_admission_conf_flag(value, &flag) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    *(ngx_flag_t *) field = flag;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_admission_event_vwr(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field)
+{
+    ngx_uint_t  *vwr = field;
+
     ngx_uint_t  flag;
 
     if (value->len == 4 && ngx_strncmp(value->data, "auto", 4) == 0) {
@@ -505,56 +465,17 @@ ngx_http_admission_event_vwr(ngx_str_t *value, ngx_uint_t *vwr)
 }
 
 
-static ngx_uint_t
-ngx_http_admission_event_key_unset(ngx_http_admission_event_key_t *key,
-    void *field)
+static ngx_int_t
+ngx_http_admission_event_text(ngx_str_t *value,
+    ngx_http_admission_event_key_t *key, void *field)
 {
-    switch (key->type) {
-
-    case NGX_HTTP_ADMISSION_KEY_TIME:
-        return *(ngx_msec_t *) field == NGX_CONF_UNSET_MSEC;
-
-    case NGX_HTTP_ADMISSION_KEY_NUMBER:
-        return *(int64_t *) field == NGX_CONF_UNSET;
-
-    case NGX_HTTP_ADMISSION_KEY_FLAG:
-        return *(ngx_flag_t *) field == NGX_CONF_UNSET;
-
-    case NGX_HTTP_ADMISSION_KEY_VWR:
-        return *(ngx_uint_t *) field == NGX_CONF_UNSET_UINT;
-
-    default: /* NGX_HTTP_ADMISSION_KEY_TEXT */
-        return ((ngx_str_t *) field)->data == NULL;
+    if (!ngx_http_admission_is_text(value)) {
+        return NGX_DECLINED;
     }
-}
 
+    *(ngx_str_t *) field = *value;
 
-static void
-ngx_http_admission_event_key_copy(ngx_http_admission_event_key_t *key,
-    void *dst, void *src)
-{
-    switch (key->type) {
-
-    case NGX_HTTP_ADMISSION_KEY_TIME:
-        *(ngx_msec_t *) dst = *(ngx_msec_t *) src;
-        break;
-
-    case NGX_HTTP_ADMISSION_KEY_NUMBER:
-        *(int64_t *) dst = *(int64_t *) src;
-        break;
-
-    case NGX_HTTP_ADMISSION_KEY_FLAG:
-        *(ngx_flag_t *) dst = *(ngx_flag_t *) src;
-        break;
-
-    case NGX_HTTP_ADMISSION_KEY_VWR:
-        *(ngx_uint_t *) dst = *(ngx_uint_t *) src;
-        break;
-
-    case NGX_HTTP_ADMISSION_KEY_TEXT:
-        *(ngx_str_t *) dst = *(ngx_str_t *) src;
-        break;
-    }
+    return NGX_OK;
 }
 
 

@@ -61,10 +61,10 @@ char *ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd,
 extern ngx_http_admission_cookie_conf_t  ngx_http_admission_cookie_defaults[];
 
 
-/* all that a line of admission_events can say, unset */
-void ngx_http_admission_event_init(ngx_http_admission_event_conf_t *ecf);
+/* what holds where the default line says nothing */
+void ngx_http_admission_event_builtin(ngx_http_admission_event_conf_t *ecf);
 
-/* what the line leaves out, from the default line, then the built-in ones */
+/* what the line leaves out, from the default one; eventInfo */
 char *ngx_http_admission_event_finish(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf,
     ngx_http_admission_event_conf_t *dflt);
