@@ -67,19 +67,19 @@ is_deeply \@unknown, [], 'no parameter is documented that there is not';
 # ---- keys of admission_events
 
 sub event_keys () {
+    my ($set) = $code =~ /_event_builtin\([^;]*\)\n\{\n(.*?)\n\}/s;
+    my %set = $set =~ /ecf->(\w+) = ([\w-]+);/g;
     my %key;
 
-    while ($code =~ /\{ \s "(\w+)", \s NGX_HTTP_ADMISSION_KEY_(\w+), .*?
-                     \), \s* ([\w-]+), /xgs)
-    {
-        my ($name, $type, $value) = ($1, $2, $3);
+    while ($code =~ /\{ \s "(\w+)", \s ngx_http_admission_event_(\w+),/xg) {
+        my ($name, $type) = ($1, $2);
+        my $value = $set{$name} // -1;
 
-        $key{$name} = $type eq 'VWR' ? lc $value =~ s/.*_//r
-                 : $value eq 'NGX_CONF_UNSET' ? 'none'
-                 : $type eq 'TIME'   ? $value / 1000 . 's'
-                 : $type eq 'FLAG'   ? ($value ? 'on' : 'off')
-                 : $type eq 'NUMBER' ? $value
-                 :                     'none';
+        $key{$name} = $type eq 'vwr' ? lc $value =~ s/.*_//r
+                 : $value eq '-1'   ? 'none'
+                 : $type eq 'time'  ? $value / 1000 . 's'
+                 : $type eq 'flag'  ? ($value ? 'on' : 'off')
+                 :                    $value;
     }
 
     return \%key;
