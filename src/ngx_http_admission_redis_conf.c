@@ -5,6 +5,7 @@
  * The "admission_redis" directive:
  *
  *     redis://[user[:password]@]host[:port][/db]
+ *     rediss://[user[:password]@]host[:port][/db]
  *     unix:/path[?db=N]
  *     unix://[user[:password]@]/path[?db=N]
  *
@@ -36,8 +37,11 @@ typedef struct {
     ngx_str_t                              password_file;
     ngx_str_t                              db;
 
+    ngx_http_admission_redis_ssl_params_t  ssl;
+
     ngx_http_admission_redis_conf_t       *conf;
 
+    unsigned                               tls:1;
     unsigned                               timeout:1;
     unsigned                               prefix:1;
 } ngx_http_admission_redis_url_t;
@@ -79,7 +83,20 @@ static char *ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
 static char *ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 
+static char *ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls_cert(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf, char *name,
+    ngx_str_t *param, ngx_str_t *value);
+
 static char *ngx_http_admission_redis_read_password(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u);
+static char *ngx_http_admission_redis_make_ssl(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u);
 static char *ngx_http_admission_redis_make_auth(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u);
@@ -95,10 +112,10 @@ static ngx_http_admission_redis_param_t  ngx_http_admission_redis_params[] = {
     { ngx_string("password_file"),
       ngx_http_admission_redis_set_password_file },
     { ngx_string("prefix"), ngx_http_admission_redis_set_prefix },
-    { ngx_string("tls_ca"), NULL },
-    { ngx_string("tls_cert"), NULL },
-    { ngx_string("tls_key"), NULL },
-    { ngx_string("tls_name"), NULL },
+    { ngx_string("tls_ca"), ngx_http_admission_redis_set_tls_ca },
+    { ngx_string("tls_cert"), ngx_http_admission_redis_set_tls_cert },
+    { ngx_string("tls_key"), ngx_http_admission_redis_set_tls_key },
+    { ngx_string("tls_name"), ngx_http_admission_redis_set_tls_name },
     { ngx_string("cluster"), NULL },
     { ngx_string("breaker"), NULL },
 
@@ -165,11 +182,13 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     if (n == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"admission_redis\" needs a URL: "
-                           "\"redis://host:port/db\" or \"unix:/path\"");
+                           "\"redis://host:port/db\", "
+                           "\"rediss://host:port/db\" or \"unix:/path\"");
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_admission_redis_read_password(cf, &u) != NGX_CONF_OK
+    if (ngx_http_admission_redis_make_ssl(cf, &u) != NGX_CONF_OK
+        || ngx_http_admission_redis_read_password(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_make_auth(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_make_select(cf, &u) != NGX_CONF_OK)
     {
@@ -241,29 +260,28 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
         return ngx_http_admission_redis_parse_tcp(cf, u, &rest);
     }
 
-    if (ngx_http_admission_redis_skip(&rest, "unix:")) {
-        return ngx_http_admission_redis_parse_unix(cf, u, &rest);
+    if (ngx_http_admission_redis_skip(&rest, "rediss://")) {
+        u->tls = 1;
+        return ngx_http_admission_redis_parse_tcp(cf, u, &rest);
     }
 
-    if (ngx_http_admission_redis_skip(&rest, "rediss://")) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%V\" in \"admission_redis\": "
-                           "TLS is not supported yet, use \"redis://\" or "
-                           "\"unix:\"", &u->shown);
-        return NGX_CONF_ERROR;
+    if (ngx_http_admission_redis_skip(&rest, "unix:")) {
+        return ngx_http_admission_redis_parse_unix(cf, u, &rest);
     }
 
     if (ngx_http_admission_redis_skip(&rest, "redis+sentinel://")) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"%V\" in \"admission_redis\": "
-                           "Sentinel is not supported yet, use \"redis://\" "
-                           "or \"unix:\"", &u->shown);
+                           "Sentinel is not supported yet, use "
+                           "\"redis://\", \"rediss://\" or \"unix:\"",
+                           &u->shown);
         return NGX_CONF_ERROR;
     }
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "unknown scheme of \"%V\" in \"admission_redis\", "
-                       "use \"redis://\" or \"unix:\"", &u->shown);
+                       "use \"redis://\", \"rediss://\" or \"unix:\"",
+                       &u->shown);
 
     return NGX_CONF_ERROR;
 }
@@ -586,9 +604,11 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "invalid parameter \"%V\" in \"admission_redis\", use "
-                       "\"redis://host:port/db\", \"unix:/path\", "
-                       "\"timeout=\", \"password_file=\" or \"prefix=\"",
-                       &name);
+                       "\"redis://host:port/db\", "
+                       "\"rediss://host:port/db\", \"unix:/path\", "
+                       "\"timeout=\", \"password_file=\", \"prefix=\", "
+                       "\"tls_ca=\", \"tls_cert=\", \"tls_key=\" or "
+                       "\"tls_name=\"", &name);
 
     return NGX_CONF_ERROR;
 }
@@ -666,6 +686,89 @@ ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
 
     u->prefix = 1;
     u->conf->prefix = *value;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    return ngx_http_admission_redis_set_tls(cf, "tls_ca", &u->ssl.ca, value);
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls_cert(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    return ngx_http_admission_redis_set_tls(cf, "tls_cert", &u->ssl.cert, value);
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    return ngx_http_admission_redis_set_tls(cf, "tls_key", &u->ssl.key, value);
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    return ngx_http_admission_redis_set_tls(cf, "tls_name", &u->ssl.name, value);
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls(ngx_conf_t *cf, char *name, ngx_str_t *param,
+    ngx_str_t *value)
+{
+    if (param->len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "duplicate \"%s=\" in \"admission_redis\"", name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (value->len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "empty \"%s=\" in \"admission_redis\"", name);
+        return NGX_CONF_ERROR;
+    }
+
+    *param = *value;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_make_ssl(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u)
+{
+    ngx_http_admission_redis_ssl_params_t  *params;
+
+    params = &u->ssl;
+
+    if (u->tls) {
+        u->conf->ssl = ngx_http_admission_redis_ssl_create(cf, params);
+        return u->conf->ssl ? NGX_CONF_OK : NGX_CONF_ERROR;
+    }
+
+    if (params->ca.len || params->cert.len || params->key.len
+        || params->name.len)
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"tls_%s=\" in \"admission_redis\" is for "
+                           "\"rediss://\", not for \"%V\"",
+                           params->ca.len ? "ca"
+                           : params->cert.len ? "cert"
+                           : params->key.len ? "key" : "name", &u->shown);
+        return NGX_CONF_ERROR;
+    }
 
     return NGX_CONF_OK;
 }

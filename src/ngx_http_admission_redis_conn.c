@@ -6,6 +6,7 @@
  *
  *   IDLE        no socket; the next call connects
  *   CONNECTING  the socket is on its way
+ *   HANDSHAKE   so is TLS
  *   SETUP       AUTH, SELECT or PING are out; calls wait, since after a
  *               failed SELECT they would run in another database
  *   READY       calls go out
@@ -26,6 +27,7 @@
 #include "ngx_http_admission_redis_conn.h"
 #include "ngx_http_admission_redis_health.h"
 #include "ngx_http_admission_redis_reply.h"
+#include "ngx_http_admission_redis_ssl.h"
 
 
 #define NGX_HTTP_ADMISSION_REDIS_PAUSE_MIN     50
@@ -41,6 +43,7 @@
 typedef enum {
     ngx_http_admission_redis_idle = 0,
     ngx_http_admission_redis_connecting,
+    ngx_http_admission_redis_handshake,
     ngx_http_admission_redis_setup,
     ngx_http_admission_redis_ready,
     ngx_http_admission_redis_down,
@@ -96,6 +99,7 @@ struct ngx_http_admission_redis_conn_s {
     ngx_log_t                              log;
     ngx_log_t                              no_log;
 
+    ngx_http_admission_redis_tls_t         tls;       /* if conf->ssl */
     ngx_http_admission_redis_health_t      health;
 
     unsigned                               answered:1;
@@ -111,6 +115,11 @@ static ngx_int_t ngx_http_admission_redis_connect_addr(
 static ngx_int_t ngx_http_admission_redis_test_connect(ngx_connection_t *c,
     ngx_err_t *err);
 static ngx_int_t ngx_http_admission_redis_connected(
+    ngx_http_admission_redis_conn_t *conn);
+static void ngx_http_admission_redis_handshake_handler(ngx_connection_t *c);
+static ngx_int_t ngx_http_admission_redis_handshake_failed(
+    ngx_http_admission_redis_conn_t *conn);
+static ngx_int_t ngx_http_admission_redis_greet(
     ngx_http_admission_redis_conn_t *conn);
 static void ngx_http_admission_redis_add_step(
     ngx_http_admission_redis_conn_t *conn,
@@ -148,6 +157,8 @@ static void ngx_http_admission_redis_arm(
 static void ngx_http_admission_redis_queue_changed(
     ngx_http_admission_redis_conn_t *conn);
 
+static void ngx_http_admission_redis_fail_lost(
+    ngx_http_admission_redis_conn_t *conn, ngx_err_t err, char *what);
 static void ngx_http_admission_redis_fail(
     ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_fault_e fault, ngx_err_t err, const char *fmt,
@@ -211,6 +222,10 @@ ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
     conn->flush.data = conn;
     conn->flush.log = &conn->log;
 
+    if (conf->ssl) {
+        ngx_http_admission_redis_tls_init(&conn->tls, conf->ssl, name);
+    }
+
     return conn;
 }
 
@@ -233,6 +248,7 @@ ngx_http_admission_redis_conn_close(ngx_http_admission_redis_conn_t *conn)
 
     ngx_http_admission_redis_complete_lost(&lost);
 
+    ngx_http_admission_redis_tls_cleanup(&conn->tls);
     ngx_free(conn);
 }
 
@@ -254,6 +270,7 @@ ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
         break;
 
     case ngx_http_admission_redis_connecting:
+    case ngx_http_admission_redis_handshake:
     case ngx_http_admission_redis_setup:
 
         if (conn->failures) {
@@ -448,12 +465,79 @@ ngx_http_admission_redis_connected(ngx_http_admission_redis_conn_t *conn)
 
     c = conn->connection;
 
+    if (conn->addrs[conn->addr].sockaddr->sa_family != AF_UNIX
+        && ngx_tcp_nodelay(c) != NGX_OK)
+    {
+        ngx_http_admission_redis_fail(conn,
+                                      ngx_http_admission_redis_no_connection,
+                                      0, "the connection cannot be set up");
+        return NGX_ERROR;
+    }
+
+    if (conn->conf->ssl == NULL) {
+        return ngx_http_admission_redis_greet(conn);
+    }
+
+    conn->state = ngx_http_admission_redis_handshake;
+    ngx_http_admission_redis_queue_changed(conn);
+
+    switch (ngx_http_admission_redis_tls_handshake(&conn->tls, c,
+                                 ngx_http_admission_redis_handshake_handler))
+    {
+    case NGX_OK:
+        return ngx_http_admission_redis_greet(conn);
+
+    case NGX_AGAIN:
+        return NGX_OK;
+
+    default: /* NGX_ERROR */
+        return ngx_http_admission_redis_handshake_failed(conn);
+    }
+}
+
+
+static void
+ngx_http_admission_redis_handshake_handler(ngx_connection_t *c)
+{
+    ngx_http_admission_redis_conn_t  *conn;
+
+    conn = c->data;
+
+    if (ngx_http_admission_redis_tls_done(&conn->tls, c) != NGX_OK) {
+        (void) ngx_http_admission_redis_handshake_failed(conn);
+        return;
+    }
+
+    c->read->handler = ngx_http_admission_redis_read_handler;
+    c->write->handler = ngx_http_admission_redis_write_handler;
+
+    if (ngx_http_admission_redis_greet(conn) == NGX_OK) {
+
+        /* what has come with the end of the handshake is not reported again */
+
+        ngx_http_admission_redis_read(conn);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_admission_redis_handshake_failed(
+    ngx_http_admission_redis_conn_t *conn)
+{
+    ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_no_tls, 0,
+                              "TLS to %V failed: %s",
+                              &conn->addrs[conn->addr].name,
+                              ngx_http_admission_redis_tls_error(&conn->tls));
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_admission_redis_greet(ngx_http_admission_redis_conn_t *conn)
+{
     conn->reader = ngx_http_admission_redis_create_reader();
 
-    if (conn->reader == NULL
-        || (conn->addrs[conn->addr].sockaddr->sa_family != AF_UNIX
-            && ngx_tcp_nodelay(c) != NGX_OK))
-    {
+    if (conn->reader == NULL) {
         ngx_http_admission_redis_fail(conn,
                                       ngx_http_admission_redis_no_connection,
                                       0, "the connection cannot be set up");
@@ -638,6 +722,7 @@ ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
         return;
 
     case ngx_http_admission_redis_connecting:
+    case ngx_http_admission_redis_handshake:
     case ngx_http_admission_redis_setup:
         break;
 
@@ -666,6 +751,12 @@ ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
         return;
     }
 
+    if (conn->state == ngx_http_admission_redis_handshake) {
+        ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_timed_out,
+                                      0, "the TLS handshake timed out");
+        return;
+    }
+
     ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_timed_out, 0,
                                   "no reply within %M ms",
                                   conn->conf->timeout);
@@ -691,7 +782,7 @@ ngx_http_admission_redis_connect_done(ngx_http_admission_redis_conn_t *conn)
          * been reported, and will not be again where events are edges.
          */
 
-        if (c->read->ready) {
+        if (c->read->ready && conn->reader) {
             ngx_http_admission_redis_read(conn);
         }
 
@@ -722,12 +813,14 @@ ngx_http_admission_redis_write(ngx_http_admission_redis_conn_t *conn)
 
     c = conn->connection;
 
-    if (conn->out) {
+    /* with TLS, what is not in the chain any more may be in its buffer */
+
+    if (conn->out || c->buffered) {
         out = c->send_chain(c, conn->out, 0);
 
         if (out == NGX_CHAIN_ERROR) {
-            ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_lost,
-                                          0, "connection lost in a write");
+            ngx_http_admission_redis_fail_lost(conn, 0,
+                                               "connection lost in a write");
             return;
         }
 
@@ -766,8 +859,8 @@ ngx_http_admission_redis_read(ngx_http_admission_redis_conn_t *conn)
 
         if (n == NGX_ERROR || n == 0) {
             err = n ? ngx_socket_errno : 0;
-            ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_lost,
-                                          err, "connection closed by Redis");
+            ngx_http_admission_redis_fail_lost(conn, err,
+                                               "connection closed by Redis");
             return;
         }
 
@@ -1076,6 +1169,21 @@ ngx_http_admission_redis_queue_changed(ngx_http_admission_redis_conn_t *conn)
 }
 
 
+/* TLS knows more, such as that a client certificate is missing */
+
+static void
+ngx_http_admission_redis_fail_lost(ngx_http_admission_redis_conn_t *conn,
+    ngx_err_t err, char *what)
+{
+    u_char  *text;
+
+    text = ngx_http_admission_redis_tls_error(&conn->tls);
+
+    ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_lost, err,
+                                  *text ? "%s: %s" : "%s", what, text);
+}
+
+
 static void
 ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_fault_e fault, ngx_err_t err, const char *fmt,
@@ -1181,6 +1289,8 @@ ngx_http_admission_redis_disconnect(ngx_http_admission_redis_conn_t *conn)
     }
 
     conn->connection = NULL;
+
+    ngx_http_admission_redis_tls_shutdown(&conn->tls, c);
 
     pool = c->pool;
     ngx_close_connection(c);

@@ -22,6 +22,7 @@
 #include <ngx_event_connect.h>
 
 #include "ngx_http_admission_redis.h"
+#include "ngx_http_admission_redis_ssl.h"
 
 
 typedef struct ngx_http_admission_redis_conn_s  ngx_http_admission_redis_conn_t;
@@ -34,6 +35,8 @@ struct ngx_http_admission_redis_conf_s {
 
     ngx_str_t                              auth;     /* commands, as sent; */
     ngx_str_t                              select;   /* empty: not needed */
+
+    ngx_http_admission_redis_ssl_t        *ssl;      /* NULL: no TLS */
 
     ngx_str_t                              prefix;
     ngx_msec_t                             timeout;
@@ -75,7 +78,10 @@ struct ngx_http_admission_redis_call_s {
 };
 
 
-/* addrs are those of one node, tried in turn; NULL: no memory */
+/*
+ * addrs are those of one node, tried in turn.  name is "host[:port][/...]",
+ * for the log and to be found in the node's certificate.  NULL: no memory.
+ */
 ngx_http_admission_redis_conn_t *ngx_http_admission_redis_conn_create(
     ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf,
     ngx_str_t *name, ngx_addr_t *addrs, ngx_uint_t naddrs);

@@ -18,6 +18,7 @@ typedef enum {
     ngx_http_admission_redis_no_fault = 0,
     ngx_http_admission_redis_no_connection,
     ngx_http_admission_redis_no_connect,
+    ngx_http_admission_redis_no_tls,
     ngx_http_admission_redis_timed_out,
     ngx_http_admission_redis_lost,
     ngx_http_admission_redis_rubbish,

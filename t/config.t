@@ -232,14 +232,21 @@ subtest 'admission_redis' => sub {
              '"password_file=password"', 'use one of them');
     $redis->("$url $_=1", qq("$_")) for 'x', 'Timeout', 'timeouts', 'db', '';
     $redis->("$url $_ $_", 'duplicate', $_ =~ /^(\w+=)/)
-        for 'timeout=1s', 'prefix=a', 'password_file=password';
+        for 'timeout=1s', 'prefix=a', 'password_file=password', 'tls_ca=a',
+            'tls_name=a';
+    $redis->("$url $_=a", qq("$_="), '"rediss://"', '"redis://127.0.0.1:6379"')
+        for qw(tls_ca tls_cert tls_key tls_name);
+    $redis->("rediss://me:$mark\@127.0.0.1:x", '"rediss://127.0.0.1:x"');
+    $redis->("rediss://127.0.0.1 tls_ca=none", '"tls_ca=none"', 'PEM',
+             'No such file');
     wrong('admission_redis twice',
           { http => "admission_redis $url; admission_redis $url;" },
           '"admission_redis"', 'duplicate');
 
     right("admission_redis $_", http => "admission_redis $_;")
         for $url, "$url/0", "$url/15", 'redis://127.0.0.1', 'redis://[::1]',
-            'redis://[::1]:6379/1', 'REDIS://localhost',
+            'redis://[::1]:6379/1', 'REDIS://localhost', 'rediss://localhost',
+            'rediss://[::1]:6379/1 tls_name=redis.test',
             "redis://:$mark\@127.0.0.1", "redis://me:$mark%40%2F\@127.0.0.1/2",
             'unix:/tmp/redis.sock', 'unix:///tmp/redis.sock',
             'unix:/tmp/redis.sock?db=2', "unix://:$mark\@/tmp/redis.sock",

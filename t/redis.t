@@ -88,7 +88,6 @@ accepted($_) for (
 # no message shows what stands before the @
 
 refused('redis://a redis://b', qr/cluster is not supported yet/);
-refused('rediss://u:s3cret@h', qr{"rediss://h".*TLS is not supported yet});
 refused('redis+sentinel://a,b/c', qr/Sentinel is not supported yet/);
 refused('http://u:s3cret@h', qr{unknown scheme of "http://h".*use "redis://"});
 refused('127.0.0.1:6379', qr{invalid parameter "127.0.0.1:6379".*"redis://});
@@ -110,7 +109,7 @@ refused('redis://127.0.0.1 "prefix=a{b}"', qr/"prefix=a\{b\}".*braces/);
 refused('redis://127.0.0.1 password_file=none', qr/open\(\).*none" failed/);
 refused('redis://:s3cret@127.0.0.1 password_file=none', qr/use one of them/);
 refused("redis://127.0.0.1 $_", qr/not supported yet/)
-    for qw(tls_ca=ca.pem cluster=on breaker=10/50%/30s/3);
+    for qw(cluster=on breaker=10/50%/30s/3);
 
 
 # ---- ways to reach it

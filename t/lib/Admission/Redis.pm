@@ -17,6 +17,8 @@ use Admission::Test;
 # acl       lines of an ACL file, ["user alice on >secret ~* &* +@all"]
 # clock     true: its clock can be set, see set_clock
 # unix      true: listen on a unix socket as well, see unix_path
+# tls       [CA, its certificate], see Admission::Certs: listen for TLS as well,
+#           see tls_port
 
 sub start ($class, %opt) {
     my $port = $opt{port} // free_port;
@@ -30,6 +32,16 @@ sub start ($class, %opt) {
     push @config, "requirepass $opt{password}" if defined $opt{password};
     push @config, "unixsocket $dir/redis.sock" if $opt{unix};
 
+    my $tls_port = $opt{tls} && free_port;
+
+    if ($opt{tls}) {
+        my ($ca, $cert) = $opt{tls}->@*;
+
+        push @config, "tls-port $tls_port", 'tls-auth-clients optional',
+             'tls-ca-cert-file ' . $ca->cert,
+             'tls-cert-file ' . $cert->cert, 'tls-key-file ' . $cert->key;
+    }
+
     if ($opt{acl}) {
         write_file("$dir/users.acl", join("\n", @{ $opt{acl} }, ''));
         push @config, "aclfile $dir/users.acl";
@@ -38,7 +50,7 @@ sub start ($class, %opt) {
     push @config, ref $opt{config} ? @{ $opt{config} } : $opt{config} // ();
     write_file("$dir/redis.conf", join("\n", @config, ''));
 
-    my $self = bless { port => $port, dir => $dir, host => '127.0.0.1',
+    my $self = bless { port => $port, tls_port => $tls_port, dir => $dir, host => '127.0.0.1',
                        password => $opt{password} }, $class;
 
     if ($opt{clock}) {
@@ -73,13 +85,15 @@ sub launch ($self) {
 
 
 sub port ($self)      { return $self->{port} }
+sub tls_port ($self)  { return $self->{tls_port} }
 sub pid ($self)       { return $self->{process}->pid }
 sub log ($self)       { return $self->{process}->output }
 sub unix_path ($self) { return "$self->{dir}/redis.sock" }
 
 
 # redis://... for admission_redis, with the password if there is one
-# (`unix => 1`, `db => N`, `user =>`, `password =>`).
+# (`unix => 1`, `tls => 1` or the host's name, `db => N`, `user =>`,
+# `password =>`).
 
 sub url ($self, %opt) {
     return 'unix:' . $self->unix_path if $opt{unix};
@@ -87,7 +101,10 @@ sub url ($self, %opt) {
     my $password = $opt{password} // $self->{password};
     my $login = defined $password ? ($opt{user} // '') . ":$password\@" : '';
 
-    return "redis://${login}127.0.0.1:$self->{port}"
+    my $host = $opt{tls} && $opt{tls} ne '1' ? $opt{tls} : '127.0.0.1';
+
+    return ($opt{tls} ? "rediss://$login$host:$self->{tls_port}"
+                      : "redis://$login$host:$self->{port}")
            . (defined $opt{db} ? "/$opt{db}" : '');
 }
 

@@ -26,6 +26,7 @@ our %SECRETS = map { $_ => "$_-secret-of-the-tests-0123456789abcdef" }
 # event      the one that calls are about (concert)
 # redis      an Admission::Redis, else one is started with
 # redis_opt  {options}
+# redis_url  the URL and parameters of admission_redis, if not just the URL of it
 # timeout    of admission_redis (1s: a test machine may be slow)
 # http       more for the http block
 # server     more for the server block
@@ -58,7 +59,7 @@ sub http ($self) {
 
     return <<END;
     admission_zone admission:1m;
-    admission_redis @{[ $self->{redis}->url ]} timeout=$self->{timeout};
+    admission_redis @{[ $self->{redis_url} // $self->{redis}->url ]} timeout=$self->{timeout};
     $secrets
 
     admission_events {
