@@ -165,6 +165,9 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
+    ngx_http_admission_redis_counts_use(
+                                       ngx_http_admission_zone_redis_counts());
+
     ngx_http_admission_client_conf = mcf->redis;
     ngx_http_admission_client = ngx_http_admission_redis_create(cycle,
                                                                 mcf->redis);

@@ -91,8 +91,8 @@ static char *ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 static char *ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf, char *name,
-    ngx_str_t *param, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf,
+    ngx_str_t *param, char *name, ngx_str_t *value);
 
 static char *ngx_http_admission_redis_read_password(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u);
@@ -695,7 +695,7 @@ static char *
 ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value)
 {
-    return ngx_http_admission_redis_set_tls(cf, "tls_ca", &u->ssl.ca, value);
+    return ngx_http_admission_redis_set_tls(cf, &u->ssl.ca, "tls_ca", value);
 }
 
 
@@ -703,7 +703,8 @@ static char *
 ngx_http_admission_redis_set_tls_cert(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value)
 {
-    return ngx_http_admission_redis_set_tls(cf, "tls_cert", &u->ssl.cert, value);
+    return ngx_http_admission_redis_set_tls(cf, &u->ssl.cert, "tls_cert",
+                                            value);
 }
 
 
@@ -711,7 +712,7 @@ static char *
 ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value)
 {
-    return ngx_http_admission_redis_set_tls(cf, "tls_key", &u->ssl.key, value);
+    return ngx_http_admission_redis_set_tls(cf, &u->ssl.key, "tls_key", value);
 }
 
 
@@ -719,12 +720,13 @@ static char *
 ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value)
 {
-    return ngx_http_admission_redis_set_tls(cf, "tls_name", &u->ssl.name, value);
+    return ngx_http_admission_redis_set_tls(cf, &u->ssl.name, "tls_name",
+                                            value);
 }
 
 
 static char *
-ngx_http_admission_redis_set_tls(ngx_conf_t *cf, char *name, ngx_str_t *param,
+ngx_http_admission_redis_set_tls(ngx_conf_t *cf, ngx_str_t *param, char *name,
     ngx_str_t *value)
 {
     if (param->len) {

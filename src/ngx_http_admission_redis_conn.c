@@ -8,7 +8,8 @@
  *   CONNECTING  the socket is on its way
  *   HANDSHAKE   so is TLS
  *   SETUP       AUTH, SELECT or PING are out; calls wait, since after a
- *               failed SELECT they would run in another database
+ *               failed SELECT they would run in another database.  INFO goes
+ *               with them, but nobody waits for it
  *   READY       calls go out
  *   DOWN        waits on the timer before it connects again; calls are refused
  *   CLOSED      for good, at the end of the worker
@@ -25,6 +26,7 @@
 #include <ngx_event_connect.h>
 
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_redis_health.h"
 #include "ngx_http_admission_redis_reply.h"
 #include "ngx_http_admission_redis_ssl.h"
@@ -54,7 +56,8 @@ typedef enum {
 typedef enum {
     ngx_http_admission_redis_auth = 0,
     ngx_http_admission_redis_select,
-    ngx_http_admission_redis_ping
+    ngx_http_admission_redis_ping,
+    ngx_http_admission_redis_info
 } ngx_http_admission_redis_step_e;
 
 
@@ -88,7 +91,7 @@ struct ngx_http_admission_redis_conn_s {
     ngx_chain_t                          **last_out;
     size_t                                 pending;   /* of a reply */
 
-    ngx_http_admission_redis_step_t        steps[3];
+    ngx_http_admission_redis_step_t        steps[4];
     ngx_uint_t                             nsteps;
     ngx_uint_t                             step;
 
@@ -103,6 +106,7 @@ struct ngx_http_admission_redis_conn_s {
     ngx_http_admission_redis_health_t      health;
 
     unsigned                               answered:1;
+    unsigned                               evicts:1;  /* which was logged */
 };
 
 
@@ -145,6 +149,8 @@ static ngx_int_t ngx_http_admission_redis_parse_replies(
     ngx_http_admission_redis_conn_t *conn, size_t n);
 static void ngx_http_admission_redis_step_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
+static void ngx_http_admission_redis_look_at_policy(
+    ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 static void ngx_http_admission_redis_call_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 static void ngx_http_admission_redis_stray_reply(
@@ -172,6 +178,10 @@ static void ngx_http_admission_redis_complete_lost(ngx_queue_t *lost);
 
 static ngx_str_t  ngx_http_admission_redis_ping_command =
     ngx_string("*1\r\n$4\r\nPING\r\n");
+
+
+static ngx_str_t  ngx_http_admission_redis_info_command =
+    ngx_string("*2\r\n$4\r\nINFO\r\n$6\r\nmemory\r\n");
 
 
 static u_char  ngx_http_admission_redis_buffer
@@ -418,6 +428,8 @@ ngx_http_admission_redis_connect_addr(ngx_http_admission_redis_conn_t *conn)
 
     conn->connection = c;
 
+    ngx_http_admission_redis_count_open(1);
+
     return rc;
 }
 
@@ -544,6 +556,8 @@ ngx_http_admission_redis_greet(ngx_http_admission_redis_conn_t *conn)
         return NGX_ERROR;
     }
 
+    ngx_http_admission_redis_count(NGX_HTTP_ADMISSION_REDIS_CONNECTS);
+
     conn->pending = 0;
     conn->nsteps = 0;
     conn->step = 0;
@@ -564,7 +578,10 @@ ngx_http_admission_redis_greet(ngx_http_admission_redis_conn_t *conn)
                                       &ngx_http_admission_redis_ping_command);
     }
 
-    if (conn->nsteps == 0) {
+    ngx_http_admission_redis_add_step(conn, ngx_http_admission_redis_info,
+                                      &ngx_http_admission_redis_info_command);
+
+    if (conn->nsteps == 1) {
         ngx_http_admission_redis_serve(conn);
         return NGX_OK;
     }
@@ -808,6 +825,7 @@ ngx_http_admission_redis_connect_done(ngx_http_admission_redis_conn_t *conn)
 static void
 ngx_http_admission_redis_write(ngx_http_admission_redis_conn_t *conn)
 {
+    ngx_uint_t         serial;
     ngx_chain_t       *out;
     ngx_connection_t  *c;
 
@@ -819,8 +837,18 @@ ngx_http_admission_redis_write(ngx_http_admission_redis_conn_t *conn)
         out = c->send_chain(c, conn->out, 0);
 
         if (out == NGX_CHAIN_ERROR) {
-            ngx_http_admission_redis_fail_lost(conn, 0,
-                                               "connection lost in a write");
+
+            /* Redis may have said why before it closed the connection */
+
+            serial = conn->serial;
+
+            ngx_http_admission_redis_read(conn);
+
+            if (conn->serial == serial) {
+                ngx_http_admission_redis_fail_lost(conn, 0,
+                                                "connection lost in a write");
+            }
+
             return;
         }
 
@@ -910,7 +938,7 @@ ngx_http_admission_redis_parse_replies(ngx_http_admission_redis_conn_t *conn,
 
         conn->pending = 0;
 
-        if (conn->state == ngx_http_admission_redis_setup) {
+        if (conn->step < conn->nsteps) {
             ngx_http_admission_redis_step_reply(conn, reply);
 
         } else {
@@ -952,6 +980,13 @@ ngx_http_admission_redis_step_reply(ngx_http_admission_redis_conn_t *conn,
 
         ngx_http_admission_redis_text(text, sizeof(text), reply);
 
+        if (ngx_http_admission_redis_is_wrong_node(reply)) {
+            ngx_http_admission_redis_fail(conn,
+                                          ngx_http_admission_redis_wrong_node,
+                                          0, "%s", text);
+            return;
+        }
+
         switch (s->step) {
 
         case ngx_http_admission_redis_auth:
@@ -975,7 +1010,7 @@ ngx_http_admission_redis_step_reply(ngx_http_admission_redis_conn_t *conn,
                                           "SELECT failed: %s", text);
             return;
 
-        default: /* ngx_http_admission_redis_ping */
+        case ngx_http_admission_redis_ping:
 
             /* a user who may not PING has been answered as well */
 
@@ -987,11 +1022,49 @@ ngx_http_admission_redis_step_reply(ngx_http_admission_redis_conn_t *conn,
                                           ngx_http_admission_redis_refused, 0,
                                           "PING failed: %s", text);
             return;
+
+        default: /* ngx_http_admission_redis_info */
+            break;
         }
     }
 
-    if (++conn->step == conn->nsteps) {
+    if (s->step == ngx_http_admission_redis_info) {
+        ngx_http_admission_redis_look_at_policy(conn, reply);
+    }
+
+    if (++conn->step == conn->nsteps - 1) {
         ngx_http_admission_redis_serve(conn);
+    }
+}
+
+
+/* who may not ask does not know */
+
+static void
+ngx_http_admission_redis_look_at_policy(ngx_http_admission_redis_conn_t *conn,
+    redisReply *reply)
+{
+    char  policy[32];
+
+    if (ngx_http_admission_redis_field(policy, sizeof(policy), reply,
+                                       "maxmemory_policy")
+        != NGX_OK)
+    {
+        return;
+    }
+
+    if (ngx_strcmp(policy, "noeviction") == 0) {
+        conn->evicts = 0;
+        return;
+    }
+
+    if (!conn->evicts) {
+        conn->evicts = 1;
+
+        ngx_log_error(NGX_LOG_WARN, &conn->log, 0,
+                      "admission: redis %V has \"maxmemory-policy %s\" and may "
+                      "drop queues to make room, use \"noeviction\"",
+                      conn->name, policy);
     }
 }
 
@@ -1217,6 +1290,12 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
     } else {
         ngx_http_admission_redis_log_fault(&conn->health, conn->name,
                                            &conn->log, fault, err, text);
+
+        ngx_http_admission_redis_count(NGX_HTTP_ADMISSION_REDIS_FAILURES);
+
+        if (fault == ngx_http_admission_redis_timed_out) {
+            ngx_http_admission_redis_count(NGX_HTTP_ADMISSION_REDIS_TIMEOUTS);
+        }
     }
 
     if (unused || conn->answered) {
@@ -1289,6 +1368,8 @@ ngx_http_admission_redis_disconnect(ngx_http_admission_redis_conn_t *conn)
     }
 
     conn->connection = NULL;
+
+    ngx_http_admission_redis_count_open(-1);
 
     ngx_http_admission_redis_tls_shutdown(&conn->tls, c);
 

@@ -107,6 +107,51 @@ ngx_http_admission_redis_text(char *buf, size_t size, redisReply *reply)
 }
 
 
+/* lines of "name:value" */
+
+ngx_int_t
+ngx_http_admission_redis_field(char *buf, size_t size, redisReply *reply,
+    char *name)
+{
+    char    *p, *end, *last;
+    size_t   len;
+
+    if (reply->type != REDIS_REPLY_STRING) {
+        return NGX_DECLINED;
+    }
+
+    len = ngx_strlen(name);
+    last = reply->str + reply->len;
+
+    for (p = reply->str; p < last; p = end + 1) {
+
+        end = memchr(p, LF, last - p);
+        if (end == NULL) {
+            end = last;
+        }
+
+        if ((size_t) (end - p) <= len
+            || ngx_strncmp(p, name, len) != 0
+            || p[len] != ':')
+        {
+            continue;
+        }
+
+        p += len + 1;
+
+        for ( ; size > 1 && p < end && *p > 0x20 && *p < 0x7f; size--) {
+            *buf++ = *p++;
+        }
+
+        *buf = '\0';
+
+        return (size > 1) ? NGX_OK : NGX_DECLINED;
+    }
+
+    return NGX_DECLINED;
+}
+
+
 ngx_uint_t
 ngx_http_admission_redis_is_wrong_node(redisReply *reply)
 {

@@ -26,6 +26,13 @@ ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
 char *ngx_http_admission_redis_text(char *buf, size_t size,
     redisReply *reply);
 
+/*
+ * The value of a field of INFO, null-terminated and fit for a log.
+ * NGX_DECLINED: there is no such field, or it does not fit.
+ */
+ngx_int_t ngx_http_admission_redis_field(char *buf, size_t size,
+    redisReply *reply, char *name);
+
 /* whether Redis will say the same to everything, on this connection */
 ngx_uint_t ngx_http_admission_redis_is_wrong_node(redisReply *reply);
 

@@ -50,6 +50,13 @@ ngx_http_admission_zone_use(ngx_shm_zone_t *shm_zone)
 }
 
 
+ngx_http_admission_redis_counts_t *
+ngx_http_admission_zone_redis_counts(void)
+{
+    return &ngx_http_admission_zone->sh->redis;
+}
+
+
 static ngx_int_t
 ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 {

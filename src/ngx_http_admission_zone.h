@@ -17,6 +17,8 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_redis_counts.h"
+
 
 #define NGX_HTTP_ADMISSION_LEASE  2000      /* ms without a beat after which
                                                another worker takes over */
@@ -45,6 +47,9 @@ ngx_shm_zone_t *ngx_http_admission_zone_add(ngx_conf_t *cf, ngx_str_t *name,
 
 /* makes the zone that of this worker; NULL: the module is not in use */
 void ngx_http_admission_zone_use(ngx_shm_zone_t *zone);
+
+/* what became of connections to Redis, of all workers */
+ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);
 
 
 /*

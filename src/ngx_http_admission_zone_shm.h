@@ -4,7 +4,7 @@
  *
  * How the zone looks inside, for the files that work on it: zone.c,
  * events.c, room.c, trail.c and revoked.c.  All of it is under the lock of
- * the slab pool, but for the offset; functions with _locked in their names
+ * the slab pool, but for the offset and what says so; functions with _locked in their names
  * want it held.
  */
 
@@ -16,6 +16,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_room.h"
 #include "ngx_http_admission_zone.h"
 
@@ -90,6 +91,8 @@ typedef struct {
     ngx_queue_t                 answered;       /* latest first */
     ngx_uint_t                  nanswers;
     ngx_uint_t                  answers_max;
+
+    ngx_http_admission_redis_counts_t  redis;   /* without a lock */
 
     ngx_atomic_t                offset;     /* Redis's time less the host's,
                                                ms */
