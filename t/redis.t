@@ -115,7 +115,8 @@ refused("redis://127.0.0.1 $_", qr/not supported yet/)
 # ---- ways to reach it
 
 my $redis = Admission::Redis->start(unix => 1,
-    config => [ 'unixsocketperm 777', 'bind 127.0.0.1 ::1' ]);
+    config => [ 'unixsocketperm 777', 'bind 127.0.0.1 ::1' ],
+    prefixes => [ 'shop:' ]);
 
 for my $url ($redis->url, $redis->url(db => 3), $redis->url(unix => 1),
              'unix://' . $redis->unix_path . '?db=5',

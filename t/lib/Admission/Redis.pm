@@ -1,4 +1,8 @@
 # A real redis-server of the test's own, and a small blocking client.
+#
+# The test is the default user, who may do anything.  The module is the user
+# that docs/redis.md recommends, and the test fails if anything was refused to
+# that one, see `refused`.
 
 package Admission::Redis;
 
@@ -14,7 +18,9 @@ use Admission::Test;
 # port      (a free one)
 # config    lines for redis.conf, or one text
 # password  requirepass
-# acl       lines of an ACL file, ["user alice on >secret ~* &* +@all"]
+# acl       lines of an ACL file, ["user alice on >secret ~* &* +@all"]; there
+#           is no user for the module then
+# prefixes  which the module's user may put before keys, besides none
 # clock     true: its clock can be set, see set_clock
 # unix      true: listen on a unix socket as well, see unix_path
 # tls       [CA, its certificate], see Admission::Certs: listen for TLS as well,
@@ -45,13 +51,17 @@ sub start ($class, %opt) {
     if ($opt{acl}) {
         write_file("$dir/users.acl", join("\n", @{ $opt{acl} }, ''));
         push @config, "aclfile $dir/users.acl";
+
+    } else {
+        push @config, join ' ', 'user', acl('', @{ $opt{prefixes} // [] });
     }
 
     push @config, ref $opt{config} ? @{ $opt{config} } : $opt{config} // ();
     write_file("$dir/redis.conf", join("\n", @config, ''));
 
-    my $self = bless { port => $port, tls_port => $tls_port, dir => $dir, host => '127.0.0.1',
-                       password => $opt{password} }, $class;
+    my $self = bless { port => $port, tls_port => $tls_port, dir => $dir,
+                       host => '127.0.0.1', password => $opt{password},
+                       module => !$opt{acl} }, $class;
 
     if ($opt{clock}) {
         $self->set_clock(0);
@@ -65,6 +75,30 @@ sub start ($class, %opt) {
     $self->launch;
     Admission::Test::register($self);
     return $self;
+}
+
+
+# The module's user as docs/redis.md has it, for keys with these prefixes: the
+# words that follow ACL SETUSER.
+
+sub acl (@prefixes) {
+    my ($line) = read_file(root . '/docs/redis.md')
+                 =~ /^    ACL SETUSER (.*?)\n\n/ms;
+
+    return map { my $word = $_ eq '>PASSWORD' ? '>tickets' : $_;
+                 $word =~ /^~(.*)/ ? map { "~$_$1" } @prefixes : $word }
+           split ' ', $line;
+}
+
+
+# What was refused to that user: [command or key, ...].
+
+sub refused ($self) {
+    my @entries = map { +{ @$_ } } $self->cmd('ACL', 'LOG', 128)->@*;
+
+    return map { "$_->{reason} $_->{object}" }
+           grep { $_->{username} eq 'tickets' && $_->{reason} ne 'auth' }
+           @entries;
 }
 
 
@@ -91,15 +125,22 @@ sub log ($self)       { return $self->{process}->output }
 sub unix_path ($self) { return "$self->{dir}/redis.sock" }
 
 
-# redis://... for admission_redis, with the password if there is one
-# (`unix => 1`, `tls => 1` or the host's name, `db => N`, `user =>`,
-# `password =>`).
+# redis://... for admission_redis, for the module's user or with the password
+# if there is one (`unix => 1`, `tls => 1` or the host's name, `db => N`,
+# `user =>`, `password =>`).
 
 sub url ($self, %opt) {
     return 'unix:' . $self->unix_path if $opt{unix};
 
-    my $password = $opt{password} // $self->{password};
-    my $login = defined $password ? ($opt{user} // '') . ":$password\@" : '';
+    my ($user, $password) = @opt{qw(user password)};
+
+    if (!defined $password) {
+        $password = $self->{password};
+        ($user, $password) = ('tickets', 'tickets')
+            if !defined $password && !defined $user && $self->{module};
+    }
+
+    my $login = defined $password ? ($user // '') . ":$password\@" : '';
 
     my $host = $opt{tls} && $opt{tls} ne '1' ? $opt{tls} : '127.0.0.1';
 
@@ -196,8 +237,20 @@ sub monitor ($self) {
 
 
 sub end ($self) {
+    my @refused = $self->{module} && !$self->{may_refuse}
+        ? eval { local $self->{timeout} = 1; $self->refused } : ();
+
     $self->disconnect;
-    return $self->{process}->end;
+
+    return (map({ "redis-$self->{port} refused: $_" } @refused),
+            $self->{process}->end);
+}
+
+
+# In this test it may be.
+
+sub may_refuse ($self) {
+    $self->{may_refuse} = 1;
 }
 
 

@@ -26,7 +26,7 @@ our %SECRETS = map { $_ => "$_-secret-of-the-tests-0123456789abcdef" }
 # event      the one that calls are about (concert)
 # redis      an Admission::Redis, else one is started with
 # redis_opt  {options}
-# redis_url  the URL and parameters of admission_redis, if not just the URL of it
+# redis_url  what admission_redis says, if not just the URL of it
 # timeout    of admission_redis (1s: a test machine may be slow)
 # http       more for the http block
 # server     more for the server block
