@@ -12,8 +12,7 @@
 #   place       nobody stands elsewhere than where they joined
 #   inside      never more than so many hold a token and have not left
 #
-# At the end `lost` lists who neither got in nor left; `slowest` is the longest
-# that a call of the queue took, in seconds.
+# At the end `lost` lists who neither got in nor left.
 
 package Admission::Crowd;
 
@@ -114,8 +113,6 @@ sub api ($self, $user, $method, $call, $callback) {
     $self->call($user, $method, "/api/queue/$call/$self->{site}{event}",
         sub ($r) {
             my $json = $r->status ? eval { $r->json } : undef;
-
-            $self->{slowest} = max($self->{slowest} // 0, $r->time // 0);
 
             if ($r->status != 200) {
                 $self->{errors}{ $r->status || $r->error }++;

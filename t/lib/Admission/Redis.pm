@@ -127,7 +127,7 @@ sub unix_path ($self) { return "$self->{dir}/redis.sock" }
 
 # redis://... for admission_redis, for the module's user or with the password
 # if there is one (`unix => 1`, `tls => 1` or the host's name, `db => N`,
-# `user =>`, `password =>`).
+# `user =>`, `password =>`, `port =>` of what is in front of it).
 
 sub url ($self, %opt) {
     return 'unix:' . $self->unix_path if $opt{unix};
@@ -144,8 +144,9 @@ sub url ($self, %opt) {
 
     my $host = $opt{tls} && $opt{tls} ne '1' ? $opt{tls} : '127.0.0.1';
 
-    return ($opt{tls} ? "rediss://$login$host:$self->{tls_port}"
-                      : "redis://$login$host:$self->{port}")
+    my $port = $opt{port} // ($opt{tls} ? $self->{tls_port} : $self->{port});
+
+    return ($opt{tls} ? 'rediss' : 'redis') . "://$login$host:$port"
            . (defined $opt{db} ? "/$opt{db}" : '');
 }
 

@@ -53,11 +53,23 @@ sub instance ($self) {
 }
 
 
+# The longest that NGINX took for a request, in seconds.
+
+sub slowest ($self) {
+    my @times = map { read_file($_->dir . '/times.log') =~ /^(\S+)$/mg }
+                $self->{nginx}->@*;
+    return (sort { $b <=> $a } @times)[0];
+}
+
+
 sub http ($self) {
     my $secrets = join "\n    ",
                   map { "admission_secret $_ $SECRETS{$_};" } sort keys %SECRETS;
 
     return <<END;
+    log_format times \$request_time;
+    access_log times.log times;
+
     admission_zone admission:1m;
     admission_redis @{[ $self->{redis_url} // $self->{redis}->url ]} timeout=$self->{timeout};
     $secrets
