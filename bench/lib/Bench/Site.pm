@@ -9,6 +9,7 @@ use Carp;
 use Digest::SHA qw(hmac_sha256_base64);
 use MIME::Base64 qw(encode_base64);
 
+use Admission::Certs;
 use Admission::HTTP;
 use Admission::Nginx;
 use Admission::Redis;
@@ -29,7 +30,10 @@ my $now = time;
 sub start ($class, $bench) {
     my $self = bless { bench => $bench, events => 0 }, $class;
 
-    $self->{redis} = Admission::Redis->start;
+    $self->{ca} = Admission::Certs->new('ca');
+    $self->{redis} = Admission::Redis->start(
+        prefixes => [ qw(plain: tls: none: known: other:) ],
+        tls => [ $self->{ca}, $self->{ca}->issue('redis', 'IP:127.0.0.1') ]);
     run('taskset', '-apc', $bench->{cpu}{redis}, $self->{redis}->pid);
 
     $self->find_peer;
@@ -106,11 +110,11 @@ sub start_nginx ($self) {
 
 
 # Another one on the same processor, with keys of its own in Redis, and
-# without the peer.
+# without the peer; with the same Redis by another URL.
 
-sub another_nginx ($self, $prefix) {
+sub another_nginx ($self, $prefix, $url = $self->{redis}->url) {
     my $nginx = Admission::Nginx->start(
-        %{ $self->nginx_options("prefix=$prefix") },
+        %{ $self->nginx_options("prefix=$prefix", $url) },
         http => http() . servers());
 
     write_pages($nginx);
@@ -118,14 +122,19 @@ sub another_nginx ($self, $prefix) {
 }
 
 
-sub nginx_options ($self, $redis) {
+sub tls_url ($self) {
+    return $self->{redis}->url(tls => 1) . ' tls_ca=' . $self->{ca}->cert;
+}
+
+
+sub nginx_options ($self, $redis, $url = $self->{redis}->url) {
     my $mask = '1' . '0' x $self->{bench}{cpu}{worker};
 
     return {
         connections => 4096,
         log_level   => 'warn',
         main        => "worker_cpu_affinity $mask;",
-        vars        => { REDIS => $self->{redis}->port, PARAMETERS => $redis },
+        vars        => { REDIS => $url, PARAMETERS => $redis },
     };
 }
 
@@ -150,7 +159,7 @@ sub http () {
         keepalive_timeout   600s;
 
         admission_zone    admission:8m;
-        admission_redis   redis://127.0.0.1:%%REDIS%% timeout=5s %%PARAMETERS%%;
+        admission_redis   %%REDIS%% timeout=5s %%PARAMETERS%%;
         admission_secret  tier1 $secret{tier1};
         admission_secret  tier2 $secret{tier2};
         admission_secret  user  $secret{user};
