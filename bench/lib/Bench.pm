@@ -50,7 +50,8 @@ sub load ($self, $port, $file, %opt) {
 
     my ($status, $output) = run(
         'timeout', int($seconds) + 60,
-        'taskset', '-c', $cpu, 'wrk', '-t1', '-c', $self->{connections},
+        'taskset', '-c', $cpu, 'wrk', '-t1',
+        '-c', $opt{connections} // $self->{connections},
         '-d', POSIX::ceil($seconds) . 's', '-s',
         root . '/bench/requests.lua', "http://127.0.0.1:$port/", '--',
         $file, $opt{skip} // 0, $opt{event} // '');

@@ -1,13 +1,14 @@
-# What is measured: Redis, and NGINX with one worker and four servers: without
-# the gate, with it, with the queue, and the peer.
+# What is measured: Redis, and NGINX with one worker and servers: without the
+# gate, with it, with the queue, with the waiting room, answers that are not the
+# module's, and the peer.
 
 package Bench::Site;
 
 use v5.36;
 
 use Carp;
-use Digest::SHA qw(hmac_sha256_base64);
-use MIME::Base64 qw(encode_base64);
+use Digest::SHA qw(hmac_sha256 hmac_sha256_base64);
+use MIME::Base64 qw(decode_base64url encode_base64);
 
 use Admission::Certs;
 use Admission::HTTP;
@@ -134,7 +135,7 @@ sub nginx_options ($self, $redis, $url = $self->{redis}->url) {
         connections => 4096,
         log_level   => 'warn',
         main        => "worker_cpu_affinity $mask;",
-        vars        => { REDIS => $url, PARAMETERS => $redis },
+        vars        => { REDIS => $url, PARAMETERS => $redis, BARE => 'x' },
     };
 }
 
@@ -169,6 +170,9 @@ sub http () {
             few      threshold=0;
             many     threshold=0;
             long     threshold=0;
+            waiting  vwr=on vwr_rate=0;
+            passed   vwr=on vwr_rate=0;
+            assigned vwr=on vwr_rate=0;
         }
 
         map \$uri \$event_id {
@@ -211,6 +215,22 @@ sub servers () {
                 admission_queue_api;
             }
         }
+
+        server {
+            listen 127.0.0.1:%%PORT_room%%;
+
+            location /vwr-api/ {
+                admission_vwr_api;
+            }
+        }
+
+        server {
+            listen 127.0.0.1:%%PORT_bare%%;
+
+            location / {
+                return 200 "%%BARE%%";
+            }
+        }
         END
 }
 
@@ -233,6 +253,62 @@ sub peer ($root) {
             }
         }
         END
+}
+
+
+# ---- the waiting room
+
+# Once the host knows it, as Redis does: with so many positions issued and
+# passed.
+
+sub set_room ($self, $event, $next, $serving) {
+    my $status = sub () {
+        return get($self->port('room'), "/vwr-api/status/$event")->json;
+    };
+
+    wait_until { $status->()->{isActive} } 10
+        or croak "$event: no waiting room";
+
+    $self->{redis}->cmd('HSET', "{$event}:vwr", next => $next,
+                        serving => $serving);
+
+    wait_until { $status->()->{serving} == $serving } 10
+        or croak "$event: not $serving";
+}
+
+
+# Visitors with a ticket each, as requests.lua takes them; like one that the
+# module made, but for the position.
+
+sub tickets ($self, $event, $n) {
+    my $issued = post($self->port('room'), "/vwr-api/assign/$event")->json;
+    my ($head, $payload, $visitor) =
+        ((split /\./, $issued->{requestId})[0, 1], $issued->{visitor});
+
+    my $claims = json_decode(decode_base64url($payload));
+    my $key = hmac_sha256('admission ticket', $secret{tier1});
+
+    return map {
+        $claims->{p} = $_;
+        sign(json_encode($claims), $key, $head) . "\t$visitor"
+    } 1 .. $n;
+}
+
+
+# Has the bare server answer with as many bytes, headers as well.  Twice: the
+# length of a length may change.
+
+sub bare_as ($self, $response) {
+    my $nginx = $self->{nginx};
+    my $vars = $nginx->{opt}{vars};
+
+    for (1, 2) {
+        my $bare = get($self->port('bare'), '/');
+        my $size = length($bare->body) + length($response->raw)
+                   - length($bare->raw);
+
+        $nginx->reload(vars => { %$vars, BARE => 'x' x $size });
+    }
 }
 
 
@@ -329,9 +405,7 @@ sub encode ($bytes) {
     return $text;
 }
 
-sub sign ($payload, $secret) {
-    state $header = encode('{"alg":"HS256","typ":"JWT"}');
-
+sub sign ($payload, $secret, $header = encode('{"alg":"HS256","typ":"JWT"}')) {
     my $signed = "$header." . encode($payload);
     my $mac = hmac_sha256_base64($signed, $secret);
     $mac =~ tr{+/}{-_};

@@ -1,0 +1,114 @@
+# Polls of the waiting room against a bare `return 200` of as many bytes, on
+# the same worker, and what they send Redis.
+
+package Bench::Check;
+
+use v5.36;
+
+use Time::HiRes qw(time sleep);
+
+use Admission::HTTP;
+use Bench;
+
+my $polls = 100_000;        # for which Redis's commands are counted
+my $tickets = 200_000;
+
+
+sub run ($bench, $site) {
+    my $template = 'GET /vwr-api/check/EVENT/%s HTTP/1.1|Host: localhost|'
+                   . 'Accept: application/json|Sec-Fetch-Site: same-origin|'
+                   . 'Cookie: admission-visitor=%s||';
+
+    # those who wait stand at their places; the others have all had their turn
+
+    $site->set_room('waiting', $tickets, 0);
+    $site->set_room('passed', $tickets, $tickets);
+
+    my @waiting = $site->tickets('waiting', $tickets);
+    my @passed = $site->tickets('passed', $tickets);
+
+    my %file = (
+        seen   => $site->requests('check-seen', $template, @waiting[0 .. 15]),
+        new    => $site->requests('check-new', $template, @waiting),
+        passed => $site->requests('check-passed', $template, @passed),
+    );
+
+    my %event = (seen => 'waiting', new => 'waiting', passed => 'passed');
+    my %what = (seen => 'waiting, 16 tickets',
+                new => 'waiting, a ticket a poll',
+                passed => 'let in, a ticket a poll, a token each');
+    my %target = (seen => [ '>=', 0.75 ], new => [ '>=', 0.75 ]);
+    my %skip;
+
+    my $load = sub ($server, $which) {
+        my $r = $bench->load($site->port($server), $file{$which},
+                             event => $event{$which},
+                             skip => $skip{$server}{$which} // 0,
+                             pids => { worker => $site->worker });
+        $skip{$server}{$which} += $r->{n};
+        return $r;
+    };
+
+    for my $which (qw(seen new passed)) {
+        my $path = "/vwr-api/check/$event{$which}/"
+                   . ((split /\t/, $which eq 'passed' ? $passed[-1]
+                                                      : $waiting[-1])[0]);
+        my ($visitor) = (split /\t/, $passed[-1])[1];
+
+        $site->bare_as(get($site->port('room'), $path,
+                           cookies => { 'admission-visitor' => $visitor }));
+        $load->($_, $which) for qw(room bare);
+
+        my $results = $bench->rounds(map {
+            my $server = $_;
+            $server => sub { $load->($server, $which) }
+        } qw(room bare));
+        my ($room, $bare) = @{$results}{qw(room bare)};
+
+        $bench->heading("check ($what{$which}), against return 200 of the "
+                        . 'same size');
+        $bench->ratio_row('requests a CPU second',
+                          Bench::ratio($room, $bare,
+                                       sub ($r) { 1 / $r->{cpu}{worker} }),
+                          $target{$which});
+        $bench->ratio_row('requests a second',
+                          Bench::ratio($room, $bare,
+                                       sub ($r) { $r->{rate} }));
+        $bench->rate_row('check', $room);
+        $bench->rate_row('return 200', $bare);
+    }
+
+    count_commands($bench, $site, sub { $load->('room', 'new')->{n} });
+}
+
+
+# The schedule goes on meanwhile, by time and not by calls: what it sends in as
+# long a time without any poll is taken off.
+
+sub count_commands ($bench, $site, $load) {
+    my $commands = sub ($code) {
+        my $stats = $site->redis->stats_of($code);
+        my $n = 0;
+        $n += $_ for values %$stats;
+        return $n;
+    };
+
+    my $n = 0;
+    my $start = time;
+    my $with = $commands->(sub { $n += $load->() while $n < $polls });
+    my $took = time - $start;
+    my $without = $commands->(sub { sleep $took });
+
+    # commands that scripts run count as well: a step at each end of both
+
+    my $most = 2 * $commands->(sub { sleep 0.25 });
+
+    $bench->heading("Redis commands, $n polls in ${\ sprintf '%.1f', $took} s");
+    $bench->row('by INFO, with the schedule', $with);
+    $bench->row('in as long without polls', $without);
+    $bench->row('polls\', but for the schedule\'s steps at the ends',
+                $with - $without, [ '<=', $most ], $with - $without);
+}
+
+
+1;
