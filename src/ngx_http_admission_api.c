@@ -256,6 +256,19 @@ ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
 }
 
 
+ngx_msec_t
+ngx_http_admission_api_deadline(ngx_http_admission_api_call_t *call)
+{
+    ngx_http_admission_main_conf_t  *mcf;
+
+    mcf = ngx_http_get_module_main_conf(call->request,
+                                        ngx_http_admission_module);
+
+    return ngx_current_msec
+           + (mcf->redis ? ngx_http_admission_redis_timeout(mcf->redis) : 0);
+}
+
+
 ngx_int_t
 ngx_http_admission_api_unavailable(ngx_http_request_t *r)
 {

@@ -76,6 +76,10 @@ ngx_int_t ngx_http_admission_api_handler(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
     const char *format, ...);
 
+/* by when it has to be answered, if Redis answers or not: ms, from now */
+ngx_msec_t ngx_http_admission_api_deadline(
+    ngx_http_admission_api_call_t *call);
+
 /* 503: Redis did not answer */
 ngx_int_t ngx_http_admission_api_unavailable(ngx_http_request_t *r);
 

@@ -22,13 +22,17 @@ typedef struct {
     ngx_queue_t                           waiting;
     ngx_queue_t                           out;      /* of the call */
     ngx_event_t                           send;     /* posted */
+    ngx_event_t                           late;     /* timer: the first
+                                                       deadline */
     u_char                                id[1];
 } ngx_http_admission_assigns_t;
 
 
 struct ngx_http_admission_assign_s {
     ngx_queue_t                           queue;
-    ngx_http_admission_assign_done_pt     done;     /* NULL: cancelled */
+    ngx_msec_t                            deadline;
+    ngx_http_admission_assign_done_pt     done;     /* NULL: cancelled, or
+                                                       told that it is late */
     void                                 *data;
 };
 
@@ -43,6 +47,11 @@ static void ngx_http_admission_assigns_done(void *data, ngx_int_t rc,
 static void ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa,
     ngx_int_t rc, int64_t first, int64_t at, ngx_http_admission_room_t *room);
 static void ngx_http_admission_assigns_next(ngx_http_admission_assigns_t *aa);
+static void ngx_http_admission_assigns_timer(ngx_http_admission_assigns_t *aa,
+    ngx_msec_t deadline);
+static void ngx_http_admission_assigns_late(ngx_event_t *ev);
+static void ngx_http_admission_assigns_give_up(
+    ngx_http_admission_assigns_t *aa, ngx_queue_t *queue);
 
 
 static ngx_rbtree_t       ngx_http_admission_assign_events;
@@ -51,7 +60,7 @@ static ngx_rbtree_node_t  ngx_http_admission_assign_sentinel;
 
 ngx_http_admission_assign_t *
 ngx_http_admission_vwr_assign(ngx_str_t *event,
-    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_conf_t *conf, ngx_msec_t deadline,
     ngx_http_admission_assign_done_pt done, void *data)
 {
     ngx_http_admission_assign_t   *as;
@@ -72,6 +81,7 @@ ngx_http_admission_vwr_assign(ngx_str_t *event,
         return NULL;
     }
 
+    as->deadline = deadline;
     as->done = done;
     as->data = data;
 
@@ -82,6 +92,8 @@ ngx_http_admission_vwr_assign(ngx_str_t *event,
     if (ngx_queue_empty(&aa->out)) {
         ngx_post_event(&aa->send, &ngx_posted_events);
     }
+
+    ngx_http_admission_assigns_timer(aa, deadline);
 
     return as;
 }
@@ -134,6 +146,10 @@ ngx_http_admission_assigns(ngx_str_t *event)
     aa->send.handler = ngx_http_admission_assigns_send;
     aa->send.data = aa;
     aa->send.log = ngx_cycle->log;
+
+    aa->late.handler = ngx_http_admission_assigns_late;
+    aa->late.data = aa;
+    aa->late.log = ngx_cycle->log;
 
     ngx_rbtree_insert(&ngx_http_admission_assign_events, &aa->sn.node);
 
@@ -201,13 +217,6 @@ ngx_http_admission_assigns_done(void *data, ngx_int_t rc, int64_t first,
 {
     ngx_http_admission_assigns_t  *aa = data;
 
-    if (rc != NGX_OK) {
-
-        /* who waits has no time left for another call like that one */
-
-        (void) ngx_http_admission_assigns_take(aa);
-    }
-
     ngx_http_admission_assigns_tell(aa, rc, first, at, room);
     ngx_http_admission_assigns_next(aa);
 }
@@ -255,6 +264,81 @@ ngx_http_admission_assigns_next(ngx_http_admission_assigns_t *aa)
         return;
     }
 
+    if (aa->late.timer_set) {
+        ngx_del_timer(&aa->late);
+    }
+
     ngx_rbtree_delete(&ngx_http_admission_assign_events, &aa->sn.node);
     ngx_free(aa);
+}
+
+
+/* ngx_add_timer() leaves a timer that is only a little too late as it is */
+
+static void
+ngx_http_admission_assigns_timer(ngx_http_admission_assigns_t *aa,
+    ngx_msec_t deadline)
+{
+    ngx_msec_int_t  left;
+
+    if (aa->late.timer_set) {
+
+        if ((ngx_msec_int_t) (deadline - aa->late.timer.key) >= 0) {
+            return;
+        }
+
+        ngx_del_timer(&aa->late);
+    }
+
+    left = (ngx_msec_int_t) (deadline - ngx_current_msec);
+
+    ngx_add_timer(&aa->late, (ngx_msec_t) ngx_max(left, 0));
+}
+
+
+/*
+ * A call may have been out for long before the one that they are waiting for
+ * could be sent.
+ */
+
+static void
+ngx_http_admission_assigns_late(ngx_event_t *ev)
+{
+    ngx_http_admission_assigns_t *aa = ev->data;
+
+    ngx_http_admission_assigns_give_up(aa, &aa->out);
+    ngx_http_admission_assigns_give_up(aa, &aa->waiting);
+}
+
+
+static void
+ngx_http_admission_assigns_give_up(ngx_http_admission_assigns_t *aa,
+    ngx_queue_t *queue)
+{
+    ngx_queue_t                        *q;
+    ngx_http_admission_assign_t        *as;
+    ngx_http_admission_assign_done_pt   done;
+
+    for (q = ngx_queue_head(queue);
+         q != ngx_queue_sentinel(queue);
+         q = ngx_queue_next(q))
+    {
+        as = ngx_queue_data(q, ngx_http_admission_assign_t, queue);
+
+        if (as->done == NULL) {
+            continue;
+        }
+
+        if ((ngx_msec_int_t) (as->deadline - ngx_current_msec) > 0) {
+            ngx_http_admission_assigns_timer(aa, as->deadline);
+            continue;
+        }
+
+        /* others may ask, or be cancelled, meanwhile: they stay in there */
+
+        done = as->done;
+        as->done = NULL;
+
+        done(as->data, NGX_ERROR, 0, 0, NULL);
+    }
 }

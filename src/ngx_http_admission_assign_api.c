@@ -25,7 +25,6 @@
 #define NGX_HTTP_ADMISSION_IDEMPOTENCY_MAX  128
 
 #define NGX_HTTP_ADMISSION_REPEAT_INTERVAL  20      /* ms */
-#define NGX_HTTP_ADMISSION_REPEAT_TRIES     100
 
 
 /* a call of assign under way */
@@ -35,7 +34,6 @@ typedef struct {
     /* with an Idempotency-Key */
     u_char                       hash[NGX_HTTP_ADMISSION_IDEMPOTENCY_HASH];
     ngx_event_t                  event;     /* waits for the first call */
-    ngx_uint_t                   tries;
     unsigned                     keyed:1;
     unsigned                     owner:1;   /* is the first call */
 } ngx_http_admission_assign_call_t;
@@ -93,6 +91,7 @@ ngx_http_admission_assign_body(ngx_http_admission_api_call_t *call)
     ac->visit.call = call;
     ac->visit.done = ngx_http_admission_assign_done;
     ac->visit.data = ac;
+    ac->visit.deadline = ngx_http_admission_api_deadline(call);
 
     rc = ngx_http_admission_assign_uid(call, &ac->visit.uid);
 
@@ -305,7 +304,7 @@ ngx_http_admission_assign_wait(ngx_http_admission_assign_call_t *ac)
 
     r = ac->visit.call->request;
 
-    if (ac->tries++ == NGX_HTTP_ADMISSION_REPEAT_TRIES) {
+    if ((ngx_msec_int_t) (ac->visit.deadline - ngx_current_msec) <= 0) {
         return ngx_http_admission_api_unavailable(r);
     }
 

@@ -77,6 +77,7 @@ ngx_http_admission_page_without_script(ngx_http_request_t *r,
     nojs->visit.call = call;
     nojs->visit.done = ngx_http_admission_nojs_done;
     nojs->visit.data = nojs;
+    nojs->visit.deadline = ngx_http_admission_api_deadline(call);
     nojs->values = values;
 
     nojs->target = ngx_palloc(r->pool, sizeof(ngx_str_t));

@@ -155,6 +155,7 @@ ngx_http_admission_visit_assign(ngx_http_admission_visit_t *visit)
     call = visit->call;
 
     call->ctx->assign = ngx_http_admission_vwr_assign(&call->event, call->conf,
+                                            visit->deadline,
                                             ngx_http_admission_visit_assigned,
                                             visit);
     if (call->ctx->assign == NULL) {

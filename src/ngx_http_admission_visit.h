@@ -39,6 +39,8 @@ struct ngx_http_admission_visit_s {
 
     ngx_str_t                        uid;       /* of the ticket; empty: none
                                                    given */
+    ngx_msec_t                       deadline;  /* of all that Redis is asked
+                                                   for */
 
     ngx_http_admission_claims_t     *visitor;   /* vis, exp, token */
     ngx_http_admission_claims_t     *ticket;
@@ -51,7 +53,7 @@ struct ngx_http_admission_visit_s {
 
 /*
  * Runs visit->done, before it returns or later, unless the client goes.  The
- * caller sets call, done, data and uid, and zeroes the rest; visit is of the
+ * caller sets call, done, data, uid and deadline, and zeroes the rest; visit is of the
  * request's pool.  Returns what a content handler returns.
  *
  * Whoever is admitted gets the token by ngx_http_admission_visit_token().

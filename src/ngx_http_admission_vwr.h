@@ -38,11 +38,12 @@ typedef void (*ngx_http_admission_assign_done_pt)(void *data, ngx_int_t rc,
     int64_t position, int64_t at, ngx_http_admission_room_t *room);
 
 /*
- * NULL: it could not be asked for, no completion follows.  The request goes
- * away: _cancel(); not after the completion.
+ * Completes by the deadline (ms, of ngx_current_msec), whatever the calls
+ * take.  NULL: it could not be asked for, no completion follows.  The request
+ * goes away: _cancel(); not after the completion.
  */
 ngx_http_admission_assign_t *ngx_http_admission_vwr_assign(ngx_str_t *event,
-    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_conf_t *conf, ngx_msec_t deadline,
     ngx_http_admission_assign_done_pt done, void *data);
 void ngx_http_admission_vwr_assign_cancel(ngx_http_admission_assign_t *as);
 
