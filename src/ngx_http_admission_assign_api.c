@@ -346,9 +346,8 @@ ngx_http_admission_assign_repeat(ngx_http_admission_assign_call_t *ac,
     event = &ac->visit.call->event;
     now = ngx_http_admission_now();
 
-    if (ngx_http_admission_token_cookie(r, NGX_HTTP_ADMISSION_TOKEN_VISITOR,
-                                        event, &answer->visitor,
-                                        ngx_max(answer->visitor_exp - now, 1))
+    if (ngx_http_admission_visitor_cookie(r, &answer->visitor,
+                                          answer->visitor_exp)
         != NGX_OK
         || ngx_http_admission_token_cookie(r,
                                         NGX_HTTP_ADMISSION_TOKEN_TICKET,

@@ -273,12 +273,8 @@ ngx_http_admission_visit_cookies(ngx_http_admission_visit_t *visit)
     now = ngx_http_admission_now();
 
     if (!visit->made
-        && ngx_http_admission_token_cookie(r,
-                                          NGX_HTTP_ADMISSION_TOKEN_VISITOR,
-                                          &visit->ticket->sub,
-                                          &visit->visitor->token,
-                                          ngx_max(visit->visitor->exp - now,
-                                                  1))
+        && ngx_http_admission_visitor_cookie(r, &visit->visitor->token,
+                                             visit->visitor->exp)
            != NGX_OK)
     {
         return NGX_ERROR;

@@ -76,6 +76,21 @@ ngx_http_admission_visitor_make(ngx_http_request_t *r,
 
 
 ngx_int_t
+ngx_http_admission_visitor_cookie(ngx_http_request_t *r,
+    ngx_str_t *token, int64_t exp)
+{
+    ngx_str_t  any;
+
+    ngx_str_null(&any);
+
+    return ngx_http_admission_token_cookie(r, NGX_HTTP_ADMISSION_TOKEN_VISITOR,
+                                     &any, token,
+                                     ngx_max(exp - ngx_http_admission_now(),
+                                             1));
+}
+
+
+ngx_int_t
 ngx_http_admission_visitor_is(ngx_http_request_t *r, ngx_str_t *vis,
     ngx_http_admission_claims_t **visitor)
 {

@@ -30,6 +30,10 @@ ngx_int_t ngx_http_admission_visitor_find(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_visitor_make(ngx_http_request_t *r,
     ngx_http_admission_claims_t **visitor);
 
+/* the cookie of one that there is already; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_visitor_cookie(ngx_http_request_t *r,
+    ngx_str_t *token, int64_t exp);
+
 /*
  * NGX_OK: vis is one of those shown, *visitor as of _find() unless it is
  * NULL; NGX_DECLINED; NGX_ERROR: no memory.

@@ -142,15 +142,16 @@ ngx_http_admission_vwr_admitted(ngx_http_admission_api_call_t *call,
     ngx_http_admission_claims_t *ticket,
     ngx_http_admission_standing_t *standing)
 {
-    ngx_int_t                   rc;
-    ngx_str_t                   token;
-    ngx_http_request_t         *r;
-    ngx_http_admission_room_t  *room;
+    ngx_int_t                     rc;
+    ngx_str_t                     token;
+    ngx_http_request_t           *r;
+    ngx_http_admission_room_t    *room;
+    ngx_http_admission_claims_t  *visitor;
 
     r = call->request;
     room = &standing->room;
 
-    rc = ngx_http_admission_visitor_is(r, &ticket->vis, NULL);
+    rc = ngx_http_admission_visitor_is(r, &ticket->vis, &visitor);
 
     if (rc == NGX_ERROR) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -173,6 +174,14 @@ ngx_http_admission_vwr_admitted(ngx_http_admission_api_call_t *call,
 
     if (rc == NGX_DECLINED) {
         return ngx_http_admission_vwr_not_found(call);
+    }
+
+    /* where a header was all that showed it, the gate is to see it as well */
+
+    if (ngx_http_admission_visitor_cookie(r, &visitor->token, visitor->exp)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     return ngx_http_admission_api_json(r, token.len,

@@ -221,6 +221,9 @@ is get($port, '/events/x', cookies => $ann)->status, 200, 'the gate takes it';
 my $header = check($site, 0, undef, $ticket,
     headers => [ 'X-Admission-Visitor' => $ann->{'admission-visitor'} ]);
 ok $header->json->{token}, 'a visitor by header';
+is get($port, '/events/x', cookies => { map { $_ => $header->cookie($_) }
+                                        keys $header->cookies->%* })->status,
+    200, 'with cookies that the gate takes by themselves';
 
 my $ben = {};
 assign($site, 0, $ben);
