@@ -4,9 +4,9 @@
 #
 # Prints each page as a C string, "tier1.html" as
 # ngx_http_admission_pages_tier1.  A line "@include page.css" stands for that
-# file, which is next to the page.  Indentation, empty lines, lines that are
-# HTML comments and lines of scripts that are comments go.  With -e FILE the
-# one page is printed as it is sent, for a look.
+# file, which is next to the page and may include others.  Indentation, empty
+# lines, lines that are HTML comments and lines of scripts that are comments
+# go.  With -e FILE the one page is printed as it is sent, for a look.
 
 set -e
 
@@ -14,16 +14,20 @@ LC_ALL=C
 export LC_ALL
 
 page() {
-    awk -v dir="`dirname "$1"`" '
-        /^@include / {
-            file = dir "/" $2
-            while ((got = (getline line < file)) > 0) { print line }
+    text=`awk -v dir="\`dirname "$1"\`" '
+        function put(line) {
+            if (line ~ /^@include /) { include(dir "/" substr(line, 10)) }
+            else { print line }
+        }
+        function include(file,  line, got) {
+            while ((got = (getline line < file)) > 0) { put(line) }
             if (got < 0) { print file ": not found" > "/dev/stderr"; exit 1 }
             close(file)
-            next
         }
-        { print }
-    ' "$1" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' \
+        { put($0) }
+    ' "$1"`
+
+    printf '%s\n' "$text" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' \
         -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d'
 }
 
@@ -43,21 +47,15 @@ END
 
 for file in "$@"; do
 
-    for part in `sed -n 's/^@include //p' "$file"`; do
-        if [ ! -f "`dirname "$file"`/$part" ]; then
-            echo "$file: no $part" >&2
-            exit 1
-        fi
-    done
-
+    html=`page "$file"`
     name=`basename "$file" .html | tr -c 'A-Za-z0-9\n' _`
 
     printf '\nstatic const char  ngx_http_admission_pages_%s[] =\n' "$name"
 
     # "?" is escaped for the sake of trigraphs
 
-    page "$file" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' \
-        -e 's/.*/    "&\\n"/'
+    printf '%s\n' "$html" | sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' \
+        -e 's/?/\\?/g' -e 's/.*/    "&\\n"/'
 
     echo '    "";'
 done

@@ -29,22 +29,22 @@ let spoken = 0;
 const memory = {};
 
 function load(name) {
-try {
-return JSON.parse(localStorage.getItem(`admission:${id}:${name}`));
-} catch {
-return memory[name];
-}
+  try {
+    return JSON.parse(localStorage.getItem(`admission:${id}:${name}`));
+  } catch {
+    return memory[name];
+  }
 }
 
 function save(name, value) {
-memory[name] = value;
-try {
-if (value === undefined) {
-localStorage.removeItem(`admission:${id}:${name}`);
-} else {
-localStorage.setItem(`admission:${id}:${name}`, JSON.stringify(value));
-}
-} catch { }
+  memory[name] = value;
+  try {
+    if (value === undefined) {
+      localStorage.removeItem(`admission:${id}:${name}`);
+    } else {
+      localStorage.setItem(`admission:${id}:${name}`, JSON.stringify(value));
+    }
+  } catch { }
 }
 
 // ---- where to go on to
@@ -52,332 +52,319 @@ localStorage.setItem(`admission:${id}:${name}`, JSON.stringify(value));
 // a path of this site, and not this page again
 
 function safe(path) {
-if (!path || path.length > 2048 || !/^\/(?!\/)[^\\\x00-\x1f\x7f]*$/.test(path)) return "";
-const url = new URL(path, location.origin);
-return url.origin === location.origin && url.pathname !== location.pathname ? path : "";
+  if (!path || path.length > 2048 || !/^\/(?!\/)[^\\\x00-\x1f\x7f]*$/.test(path)) return "";
+  const url = new URL(path, location.origin);
+  return url.origin === location.origin && url.pathname !== location.pathname ? path : "";
 }
 
 const wanted = safe(new URLSearchParams(location.search).get("return"));
 const target = wanted || safe(data.next.replace("{event}", id)) || "/";
 
 function withReturn(to) {
-const url = new URL(to, location.href);
-if (!/^https?:$/.test(url.protocol)) return "/";
-const here = location.pathname + (wanted && "?return=" + encodeURIComponent(wanted));
-url.search += (url.search ? "&" : "?") + "return=" + encodeURIComponent(here);
-return url.href;
+  const url = new URL(to, location.href);
+  if (!/^https?:$/.test(url.protocol)) return "/";
+  const here = location.pathname + (wanted && "?return=" + encodeURIComponent(wanted));
+  url.search += (url.search ? "&" : "?") + "return=" + encodeURIComponent(here);
+  return url.href;
 }
 
 // Pages that lead to each other would do so for ever if cookies were refused.
 
-function hops() {
-const name = `admission:${id}:hops`;
-const recent = (JSON.parse(sessionStorage.getItem(name)) || []).filter(at => Date.now() - at < 30000);
-return { name, recent };
-}
-
 function looping() {
-try {
-const { name, recent } = hops();
-sessionStorage.setItem(name, JSON.stringify([...recent, Date.now()]));
-return recent.length > 4;
-} catch {
-return !navigator.cookieEnabled;
-}
-}
-
-function returned() {
-try {
-return hops().recent.length > 0;
-} catch {
-return false;
-}
+  try {
+    const name = `admission:${id}:hops`;
+    const recent = (JSON.parse(sessionStorage.getItem(name)) || []).filter(at => Date.now() - at < 30000);
+    sessionStorage.setItem(name, JSON.stringify([...recent, Date.now()]));
+    return recent.length > 4;
+  } catch {
+    return !navigator.cookieEnabled;
+  }
 }
 
 function go(url) {
-arm(false);
-if (looping()) {
-end(L("Please continue by hand", "직접 계속해 주세요"),
-L("You were sent back here several times. Your browser may be blocking this site's cookies; please allow them.",
-"같은 페이지로 여러 번 되돌아왔습니다. 브라우저가 이 사이트의 쿠키를 차단하고 있을 수 있으니 허용해 주세요."),
-L("Continue", "계속"), url);
-return;
-}
-over = true;
-location.replace(url);
+  arm(false);
+  if (looping()) {
+    end(L("Please continue by hand", "직접 계속해 주세요"),
+      L("You were sent back here several times. Your browser may be blocking this site's cookies; please allow them.",
+        "같은 페이지로 여러 번 되돌아왔습니다. 브라우저가 이 사이트의 쿠키를 차단하고 있을 수 있으니 허용해 주세요."),
+      L("Continue", "계속"), url);
+    return;
+  }
+  over = true;
+  location.replace(url);
 }
 
 // ---- asking
 
 function retryAfter(response, body) {
-const value = response.headers.get("Retry-After");
-if (/^\d+$/.test(value)) return +value;
-const date = Date.parse(value);
-return date ? (date - Date.now()) / 1000 : +body.retryAfter || 0;
+  const value = response.headers.get("Retry-After");
+  if (/^\d+$/.test(value)) return +value;
+  const date = Date.parse(value);
+  return date ? (date - Date.now()) / 1000 : +body.retryAfter || 0;
 }
 
 async function call(method, path, headers) {
-const control = new AbortController();
-const limit = setTimeout(() => control.abort(), 15000);
-try {
-const response = await fetch(data.api + path, { method, headers, signal: control.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
-const body = await response.json().catch(() => null) || {};
-return { status: response.status, body, retry: retryAfter(response, body) };
-} finally {
-clearTimeout(limit);
-}
+  const control = new AbortController();
+  const limit = setTimeout(() => control.abort(), 15000);
+  try {
+    const response = await fetch(data.api + path, { method, headers, signal: control.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
+    const body = await response.json().catch(() => null) || {};
+    return { status: response.status, body, retry: retryAfter(response, body) };
+  } finally {
+    clearTimeout(limit);
+  }
 }
 
 function after(seconds) {
-clearTimeout(timer);
-timer = setTimeout(poll, seconds * 1000);
+  clearTimeout(timer);
+  timer = setTimeout(poll, seconds * 1000);
 }
 
 // never earlier than told, and not all at once
 
 function next(seconds) {
-pace = Math.min(Math.max(+seconds || 3, 1), 120);
-after(pace * (1 + Math.random() * .2));
+  pace = Math.min(Math.max(+seconds || 3, 1), 120);
+  after(pace * (1 + Math.random() * .2));
 }
 
 async function poll() {
-if (over || busy) return;
-clearTimeout(timer);
-busy = true;
-asked = Date.now();
-let answer;
-try {
-answer = await tier.ask();
-} catch {
-answer = { status: 0, body: {} };
-}
-busy = false;
-if (!over) react(answer);
+  if (over || busy) return;
+  clearTimeout(timer);
+  busy = true;
+  asked = Date.now();
+  let answer;
+  try {
+    answer = await tier.ask();
+  } catch {
+    answer = { status: 0, body: {} };
+  }
+  busy = false;
+  if (!over) react(answer);
 }
 
 function react(answer) {
-const { status, body, retry } = answer;
-if (status === 200 && tier.news(body)) {
-fails = 0;
-blocked = 0;
-fresh = Date.now();
-document.body.classList.remove("stale");
-note("");
-return;
-}
-if (tier.refused(status, body)) return;
-if (status === 401) return signIn(body.redirectTo);
-if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo));
-if (status === 400 || status === 404) return unknown();
-fails++;
-let wait = Math.max(pace, Math.min(60, 2 ** fails)) * (1 + Math.random() * .5);
-if (status === 429 || status === 503) {
-if (retry > 0) wait = retry + Math.random() * Math.max(1, retry * .2);
-blocked = Date.now() + wait * 1000;
-note(crowded(Math.ceil(wait)));
-} else if (fails > 1 || !place) {
-lost();
-}
-after(wait);
+  const { status, body, retry } = answer;
+  if (status === 200 && tier.news(body)) {
+    fails = 0;
+    blocked = 0;
+    fresh = Date.now();
+    document.body.classList.remove("stale");
+    note("");
+    return;
+  }
+  if (tier.refused(status, body)) return;
+  if (status === 401) return signIn(body.redirectTo);
+  if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo));
+  if (status === 400 || status === 404) return unknown();
+  fails++;
+  let wait = Math.max(pace, Math.min(60, 2 ** fails)) * (1 + Math.random() * .5);
+  if (status === 429 || status === 503) {
+    if (retry > 0) wait = retry + Math.random() * Math.max(1, retry * .2);
+    blocked = Date.now() + wait * 1000;
+    note(crowded(Math.ceil(wait)));
+  } else if (fails > 1 || !place) {
+    lost();
+  }
+  after(wait);
 }
 
 function crowded(seconds) {
-return (place ? L("The site is very busy. Your place is kept.", "접속이 많아 응답이 늦어지고 있습니다. 순번은 그대로 유지됩니다.")
-: L("The site is very busy. Please keep this page open.", "접속이 많습니다. 이 페이지를 열어 두세요."))
-+ " " + L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
+  return (place ? L("The site is very busy. Your place is kept.", "접속이 많아 응답이 늦어지고 있습니다. 순번은 그대로 유지됩니다.")
+      : L("The site is very busy. Please keep this page open.", "접속이 많습니다. 이 페이지를 열어 두세요."))
+  + " " + L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
 }
 
 function lost() {
-if (!place) {
-note(L("No connection. We keep trying.", "연결되지 않았습니다. 계속 다시 시도하고 있습니다."));
-return;
-}
-const at = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "numeric", minute: "2-digit" }).format(fresh);
-document.body.classList.add("stale");
-note(L(`Connection lost. Your place is kept, and we keep trying. These numbers are of ${at}.`,
-`연결이 끊겼습니다. 순번은 그대로 유지되며 계속 다시 연결하고 있습니다. 표시된 숫자는 ${at} 기준입니다.`));
+  if (!place) {
+    note(L("No connection. We keep trying.", "연결되지 않았습니다. 계속 다시 시도하고 있습니다."));
+    return;
+  }
+  const at = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "numeric", minute: "2-digit" }).format(fresh);
+  document.body.classList.add("stale");
+  note(L(`Connection lost. Your place is kept, and we keep trying. These numbers are of ${at}.`,
+    `연결이 끊겼습니다. 순번은 그대로 유지되며 계속 다시 연결하고 있습니다. 표시된 숫자는 ${at} 기준입니다.`));
 }
 
 // after sleep, in a tab that comes to the front, or back from history
 
 function wake() {
-if (document.hidden || over || Date.now() < blocked || Date.now() - asked < 1000) return;
-if (place && Date.now() - fresh > 3000 * pace + 10000) document.body.classList.add("stale");
-poll();
+  if (document.hidden || over || Date.now() < blocked || Date.now() - asked < 1000) return;
+  if (place && Date.now() - fresh > 3000 * pace + 10000) document.body.classList.add("stale");
+  poll();
 }
 
 document.addEventListener("visibilitychange", wake);
 window.addEventListener("online", wake);
 window.addEventListener("pageshow", event => {
-if (!event.persisted) return;
-over = busy = false;
-asked = 0;
-wake();
+  if (!event.persisted) return;
+  over = busy = false;
+  asked = 0;
+  wake();
 });
 
 // a request that hangs, or timers that did not fire
 
 setInterval(() => {
-if (place && !over && !document.hidden && !blocked && Date.now() - fresh > 3000 * pace + 20000) lost();
+  if (place && !over && !document.hidden && !blocked && Date.now() - fresh > 3000 * pace + 20000) lost();
 }, 5000);
 
 // ---- the screen
 
 function arm(on) {
-if (on === armed) return;
-armed = on;
-(on ? addEventListener : removeEventListener)("beforeunload", leaving);
+  if (on === armed) return;
+  armed = on;
+  (on ? addEventListener : removeEventListener)("beforeunload", leaving);
 }
 
 function leaving(event) {
-event.preventDefault();
-event.returnValue = "";
+  event.preventDefault();
+  event.returnValue = "";
 }
 
 function text(name, value) {
-const element = $(name);
-if (element.textContent !== value) element.textContent = value;
-element.hidden = !value;
+  const element = $(name);
+  if (element.textContent !== value) element.textContent = value;
+  element.hidden = !value;
 }
 
 function say(value, now) {
-if (value === said || !now && Date.now() - spoken < 30000) return;
-said = value;
-spoken = Date.now();
-$("live").textContent = value;
+  if (value === said || !now && Date.now() - spoken < 30000) return;
+  said = value;
+  spoken = Date.now();
+  $("live").textContent = value;
 }
 
 function note(value) {
-if (value && $("note").textContent !== value) say(value, true);
-text("note", value);
+  if (value && $("note").textContent !== value) say(value, true);
+  text("note", value);
 }
 
 function named(title, artist) {
-text("kind", title ? tier.kind : "");
-text("title", title || tier.kind);
-text("artist", artist || "");
-data.title = title || tier.kind;
+  text("kind", title ? tier.kind : "");
+  text("title", title || tier.kind);
+  text("artist", artist || "");
+  data.title = title || tier.kind;
 }
 
 function words(seconds) {
-if (seconds < 60) return L("less than a minute", "1분 이내");
-let m = Math.ceil(seconds / 60);
-if (m > 10) m = Math.ceil(m / 5) * 5;
-if (m > 90) m = Math.ceil(m / 10) * 10;
-const h = m < 60 ? 0 : Math.floor(m / 60);
-m -= h * 60;
-if (h >= 24) return L("more than a day", "하루 이상");
-return L("about " + [h && `${h} hour${h > 1 ? "s" : ""}`, m && `${m} minute${m > 1 ? "s" : ""}`].filter(Boolean).join(" "),
-"약 " + [h && `${h}시간`, m && `${m}분`].filter(Boolean).join(" "));
+  if (seconds < 60) return L("less than a minute", "1분 이내");
+  let m = Math.ceil(seconds / 60);
+  if (m > 10) m = Math.ceil(m / 5) * 5;
+  if (m > 90) m = Math.ceil(m / 10) * 10;
+  const h = m < 60 ? 0 : Math.floor(m / 60);
+  m -= h * 60;
+  if (h >= 24) return L("more than a day", "하루 이상");
+  return L("about " + [h && `${h} hour${h > 1 ? "s" : ""}`, m && `${m} minute${m > 1 ? "s" : ""}`].filter(Boolean).join(" "),
+    "약 " + [h && `${h}시간`, m && `${m}분`].filter(Boolean).join(" "));
 }
 
 // The bar is how much of the way since the start is done; it is full at the
 // turn and not before.
 
 function waiting({ label, number, unit, left, wait, facts }) {
-const first = !place;
-place = true;
-document.body.classList.remove("turn");
-arm(true);
-let start = load("start");
-if (!(start >= left)) save("start", start = left);
-const done = Math.floor((start - left) / start * 100);
-text("label", label);
-number = count(number);
-$("number").className = "number" + (number.length > 7 ? " long" : number.length > 5 ? " wide" : "");
-if (ko) {
-const small = document.createElement("span");
-small.className = "unit";
-small.textContent = unit;
-$("number").replaceChildren(number, small);
-} else {
-$("number").replaceChildren(number);
-}
-const track = $("track");
-track.hidden = false;
-track.setAttribute("aria-label", L("Progress", "진행 상황"));
-track.setAttribute("aria-valuenow", done);
-track.firstElementChild.style.width = done + "%";
-const known = wait >= 0;
-const about = known ? L("Estimated wait:", "예상 대기 시간:") : "";
-wait = known ? words(wait) : wait || L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
-if ($("wait").textContent !== `${about} ${wait}`) {
-const name = document.createElement("span");
-const value = document.createElement(known ? "b" : "strong");
-name.textContent = about;
-value.textContent = wait;
-$("wait").replaceChildren(name, " ", value);
-$("wait").hidden = false;
-}
-const list = $("facts");
-list.hidden = false;
-facts.forEach(([name, value], i) => {
-const item = list.children[i] || list.appendChild(document.createElement("div"));
-if (!item.firstChild) item.append(document.createElement("dt"), document.createElement("dd"));
-if (item.firstChild.textContent !== name) item.firstChild.textContent = name;
-if (item.lastChild.textContent !== value) item.lastChild.textContent = value;
-});
-text("keep", tier.keep);
-text("go", "");
-document.title = `${number}${L("", unit)} – ${data.title}`;
-say(`${label}: ${number}${L("", unit)}. ${about} ${wait}.`, first);
+  const first = !place;
+  place = true;
+  document.body.classList.remove("turn");
+  arm(true);
+  let start = load("start");
+  if (!(start >= left)) save("start", start = left);
+  const done = Math.floor((start - left) / start * 100);
+  text("label", label);
+  number = count(number);
+  $("number").className = "number" + (number.length > 7 ? " long" : number.length > 5 ? " wide" : "");
+  if (ko) {
+    const small = document.createElement("span");
+    small.className = "unit";
+    small.textContent = unit;
+    $("number").replaceChildren(number, small);
+  } else {
+    $("number").replaceChildren(number);
+  }
+  const track = $("track");
+  track.hidden = false;
+  track.setAttribute("aria-label", L("Progress", "진행 상황"));
+  track.setAttribute("aria-valuenow", done);
+  track.firstElementChild.style.width = done + "%";
+  const known = wait >= 0;
+  const about = known ? L("Estimated wait:", "예상 대기 시간:") : "";
+  wait = known ? words(wait) : wait || L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
+  if ($("wait").textContent !== `${about} ${wait}`) {
+    const name = document.createElement("span");
+    const value = document.createElement(known ? "b" : "strong");
+    name.textContent = about;
+    value.textContent = wait;
+    $("wait").replaceChildren(name, " ", value);
+    $("wait").hidden = false;
+  }
+  const list = $("facts");
+  list.hidden = false;
+  facts.forEach(([name, value], i) => {
+    const item = list.children[i] || list.appendChild(document.createElement("div"));
+    if (!item.firstChild) item.append(document.createElement("dt"), document.createElement("dd"));
+    if (item.firstChild.textContent !== name) item.firstChild.textContent = name;
+    if (item.lastChild.textContent !== value) item.lastChild.textContent = value;
+  });
+  text("keep", tier.keep);
+  text("go", "");
+  document.title = `${number}${L("", unit)} – ${data.title}`;
+  say(`${label}: ${number}${L("", unit)}. ${about} ${wait}.`, first);
 }
 
 function plain(head, wait, button, url) {
-document.body.classList.remove("stale");
-for (const name of ["label", "keep", "note"]) text(name, "");
-for (const name of ["track", "facts", "leave"]) $(name).hidden = true;
-$("number").className = "number text";
-$("number").textContent = head;
-text("wait", wait || "");
-text("go", button || "");
-if (url) $("go").href = url;
-document.title = `${head} – ${data.title}`;
-say(`${head}. ${wait || ""}`, true);
+  document.body.classList.remove("stale");
+  for (const name of ["label", "keep", "note"]) text(name, "");
+  for (const name of ["track", "facts", "leave"]) $(name).hidden = true;
+  $("number").className = "number text";
+  $("number").textContent = head;
+  text("wait", wait || "");
+  text("go", button || "");
+  if (url) $("go").href = url;
+  document.title = `${head} – ${data.title}`;
+  say(`${head}. ${wait || ""}`, true);
 }
 
 function end(head, wait, button, url) {
-over = true;
-place = false;
-document.body.classList.remove("turn");
-arm(false);
-clearTimeout(timer);
-plain(head, wait, button, url);
+  over = true;
+  place = false;
+  document.body.classList.remove("turn");
+  arm(false);
+  clearTimeout(timer);
+  plain(head, wait, button, url);
 }
 
 function turn(head) {
-save("start");
-place = false;
-arm(false);
-document.body.classList.add("turn");
-plain(head, L("You go on automatically.", "자동으로 이동합니다."), L("Continue", "계속"), target);
-if (!tier.stays || !document.hidden) go(target);
+  save("start");
+  place = false;
+  arm(false);
+  document.body.classList.add("turn");
+  plain(head, L("You go on automatically.", "자동으로 이동합니다."), L("Continue", "계속"), target);
+  if (!tier.stays || !document.hidden) go(target);
 }
 
 function signIn(to) {
-const url = to ? withReturn(to) : location.href;
-if (to && !looping()) return go(url);
-end(L("Please sign in", "로그인해 주세요"), L("You join the line after you have signed in.", "로그인하면 대기열에 들어갑니다."),
-to ? L("Sign in", "로그인") : L("Try again", "다시 시도"), url);
+  const url = to ? withReturn(to) : location.href;
+  if (to && !looping()) return go(url);
+  end(L("Please sign in", "로그인해 주세요"), L("You join the line after you have signed in.", "로그인하면 대기열에 들어갑니다."),
+    to ? L("Sign in", "로그인") : L("Try again", "다시 시도"), url);
 }
 
 function unknown() {
-end(L("There is no such sale", "진행 중인 판매가 없습니다"),
-L("It may be over, or the address may be wrong.", "종료되었거나 주소가 올바르지 않습니다."),
-L("Go on to the site", "사이트로 이동"), safe(data.next.replace("{event}", id)) || "/");
+  end(L("There is no such sale", "진행 중인 판매가 없습니다"),
+    L("It may be over, or the address may be wrong.", "종료되었거나 주소가 올바르지 않습니다."),
+    L("Go on to the site", "사이트로 이동"), safe(data.next.replace("{event}", id)) || "/");
 }
 
 function start(which) {
-tier = which;
-document.documentElement.lang = L("en", "ko");
-named(data.title, data.artist);
-$("main").hidden = false;
-if (!id) return unknown();
-plain(L("Connecting…", "연결 중…"));
-document.title = data.title;
-if (document.prerendering) {
-document.addEventListener("prerenderingchange", poll, { once: true });
-} else {
-poll();
-}
+  tier = which;
+  document.documentElement.lang = L("en", "ko");
+  named(data.title, data.artist);
+  $("main").hidden = false;
+  if (!id) return unknown();
+  plain(L("Connecting…", "연결 중…"));
+  document.title = data.title;
+  if (document.prerendering) {
+    document.addEventListener("prerenderingchange", poll, { once: true });
+  } else {
+    poll();
+  }
 }

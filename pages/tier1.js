@@ -1,111 +1,99 @@
 let assigned = 0;
 
-// Who is sent back here may have lost cookies: assign gives them again to who
-// shows the ticket.
-
-let cookies = returned();
-
 const mine = () => {
-const ticket = load("ticket");
-return ticket && ticket.visitor ? { "x-admission-visitor": ticket.visitor } : {};
+  const ticket = load("ticket");
+  return ticket && ticket.visitor ? { "x-admission-visitor": ticket.visitor } : {};
 };
 
 // Two tabs that start together ask for one ticket: one after the other, or
 // under one key.
 
 function key() {
-let known = load("key");
-if (!known || !(Date.now() - known.at < 240000)) {
-const bytes = crypto.getRandomValues(new Uint8Array(16));
-save("key", known = { at: Date.now(), key: Array.from(bytes, b => b.toString(16).padStart(2, "0")).join("") });
-}
-return known.key;
+  let known = load("key");
+  if (!known || !(Date.now() - known.at < 240000)) {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    save("key", known = { at: Date.now(), key: Array.from(bytes, b => b.toString(16).padStart(2, "0")).join("") });
+  }
+  return known.key;
 }
 
 async function assign() {
-const ticket = load("ticket");
-if (ticket && ticket.id && !cookies) return check(ticket);
-const headers = { ...mine() };
-if (ticket && ticket.id) {
-headers["x-admission-ticket"] = ticket.id;
-} else {
-headers["Idempotency-Key"] = key();
-}
-const answer = await call("POST", `/assign/${id}`, headers);
-cookies = answer.status !== 200 && cookies;
-if (answer.status === 200 && answer.body.requestId) {
-save("ticket", { id: answer.body.requestId, visitor: answer.body.visitor });
-}
-if (answer.status) save("key");
-return answer;
+  const ticket = load("ticket");
+  if (ticket && ticket.id) return check(ticket);
+  const answer = await call("POST", `/assign/${id}`, { ...mine(), "Idempotency-Key": key() });
+  if (answer.status === 200 && answer.body.requestId) {
+    save("ticket", { id: answer.body.requestId, visitor: answer.body.visitor });
+  }
+  if (answer.status) save("key");
+  return answer;
 }
 
 const check = ticket => call("GET", `/check/${id}/${ticket.id}`, mine());
 
 function drop() {
-save("ticket");
-save("key");
-save("start");
-if (assigned++ < 3) {
-after(assigned - 1);
-} else {
-after(10 * assigned);
-}
-return true;
+  save("ticket");
+  save("key");
+  save("start");
+  if (assigned++ < 3) {
+    after(assigned - 1);
+  } else {
+    after(10 * assigned);
+  }
+  return true;
 }
 
 start({
-kind: L("Waiting room", "대기실"),
-keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
-"이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
+  kind: L("Waiting room", "대기실"),
+  keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
+    "이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
 
-// the next line may be waiting behind this one
+  // the next line may be waiting behind this one
 
-stays: false,
+  stays: false,
 
-ask() {
-const ticket = load("ticket");
-if (ticket && ticket.id && !cookies) return check(ticket);
-return navigator.locks ? navigator.locks.request(`admission:${id}`, assign) : assign();
-},
+  ask() {
+    const ticket = load("ticket");
+    if (ticket && ticket.id) return check(ticket);
+    return navigator.locks ? navigator.locks.request(`admission:${id}`, assign) : assign();
+  },
 
-news(body) {
-if (body.admitted) {
-if (!body.token) return drop();
-turn(L("It is your turn", "입장할 차례입니다"));
-return true;
-}
-if (!(body.position > 0)) return false;
-const due = body.position - body.servingCounter;
-if (due <= 0) {
-after(Math.random());
-return true;
-}
+  news(body) {
+    if (body.admitted) {
+      if (!body.token) return drop();
+      turn(L("It is your turn", "입장할 차례입니다"));
+      return true;
+    }
+    if (!(body.position > 0)) return false;
+    const due = body.position - body.servingCounter;
+    if (due <= 0) {
+      after(Math.random());
+      return true;
+    }
 
-// those who come before: the counter stops at the one it lets in
+    // those who come before: the counter stops at the one it lets in
 
-const ahead = due - 1;
-waiting({
-label: ahead ? L("People ahead of you", "내 앞에 기다리는 사람") : L("Your number", "내 번호"),
-number: ahead || body.position,
-unit: ahead ? "명" : "번",
-left: due,
-wait: ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
-facts: [
-[L("Your number", "내 번호"), count(body.position)],
-[L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],
-[L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")]
-]
-});
-next(body.nextPoll);
-return true;
-},
+    const ahead = due - 1;
+    waiting({
+      label: ahead ? L("People ahead of you", "내 앞에 기다리는 사람") : L("Your number", "내 번호"),
+      number: ahead || body.position,
+      unit: ahead ? "명" : "번",
+      left: due,
+      wait: ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
+      facts: [
+        [L("Your number", "내 번호"), count(body.position)],
+        [L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],
+        [L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")]
+      ]
+    });
+    next(body.nextPoll);
+    return true;
+  },
 
-refused(status, body) {
-if (body.code === "VWR_INACTIVE") {
-turn(L("No need to wait", "기다리지 않아도 됩니다"));
-return true;
-}
-return body.code === "POSITION_NOT_FOUND" && drop();
-}
+  refused(status, body) {
+    if (body.code === "VWR_INACTIVE") {
+      turn(L("No need to wait", "기다리지 않아도 됩니다"));
+      return true;
+    }
+    return body.code === "POSITION_NOT_FOUND" && drop();
+  }
 });

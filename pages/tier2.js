@@ -2,100 +2,100 @@ let joined = false;
 let rejoins = 0;
 
 function mine() {
-const token = load("place");
-return token ? { "x-queue-place": token } : {};
+  const token = load("place");
+  return token ? { "x-queue-place": token } : {};
 }
 
 function left() {
-joined = false;
-save("place");
-save("start");
-end(L("You have left the line", "대기열에서 나왔습니다"), L("You can join again, at the end of the line.", "다시 참여하면 맨 뒤에서 기다리게 됩니다."),
-L("Join again", "다시 참여"), location.href);
+  joined = false;
+  save("place");
+  save("start");
+  end(L("You have left the line", "대기열에서 나왔습니다"), L("You can join again, at the end of the line.", "다시 참여하면 맨 뒤에서 기다리게 됩니다."),
+    L("Join again", "다시 참여"), location.href);
 }
 
 // taken back only at the end of the line, so it is asked for twice
 
 $("leave").addEventListener("click", async () => {
-if (!confirm(L("Leave the line? Your place will be given up.", "대기열에서 나가시겠습니까? 현재 순번이 취소됩니다."))) return;
-try {
-const answer = await call("POST", `/leave/${id}`);
-if (answer.status !== 200) throw 0;
-save("left", Date.now());
-left();
-} catch {
-note(L("That did not work. Please try again.", "처리되지 않았습니다. 다시 시도해 주세요."));
-}
+  if (!confirm(L("Leave the line? Your place will be given up.", "대기열에서 나가시겠습니까? 현재 순번이 취소됩니다."))) return;
+  try {
+    const answer = await call("POST", `/leave/${id}`);
+    if (answer.status !== 200) throw 0;
+    save("left", Date.now());
+    left();
+  } catch {
+    note(L("That did not work. Please try again.", "처리되지 않았습니다. 다시 시도해 주세요."));
+  }
 });
 
 function inside({ currentUsers, threshold }) {
-if (!(threshold > 0)) return count(currentUsers) + L("", "명");
-return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
+  if (!(threshold > 0)) return count(currentUsers) + L("", "명");
+  return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
 }
 
 // left in another tab
 
 window.addEventListener("storage", event => {
-if (event.key === `admission:${id}:left` && event.newValue && place) left();
+  if (event.key === `admission:${id}:left` && event.newValue && place) left();
 });
 
 start({
-kind: L("Queue", "대기열"),
-keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
-"이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
+  kind: L("Queue", "대기열"),
+  keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
+    "이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
 
-// the turn is shown in the title until somebody looks
+  // the turn is shown in the title until somebody looks
 
-stays: true,
+  stays: true,
 
-ask: () => call(joined ? "GET" : "POST", `/${joined ? "status" : "check"}/${id}`, mine()),
+  ask: () => call(joined ? "GET" : "POST", `/${joined ? "status" : "check"}/${id}`, mine()),
 
-news(body) {
-const info = body.eventInfo;
-if (info && info.title) named(info.title, info.artist);
+  news(body) {
+    const info = body.eventInfo;
+    if (info && info.title) named(info.title, info.artist);
 
-if (body.status === "queued") {
-joined = true;
-rejoins = 0;
-if (body.place) save("place", body.place);
-waiting({
-label: L("Your place in line", "내 순번"),
-number: body.position,
-unit: "번째",
-left: body.position,
-wait: body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다"),
-facts: [
-[L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
-[L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],
-[L("Inside now", "현재 입장"), inside(body)]
-]
-});
-text("leave", L("Leave the line", "대기열 나가기"));
-next(body.nextPoll);
-return true;
-}
+    if (body.status === "queued") {
+      joined = true;
+      rejoins = 0;
+      if (body.place) save("place", body.place);
+      waiting({
+        label: L("Your place in line", "내 순번"),
+        number: body.position,
+        unit: "번째",
+        left: body.position,
+        wait: body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다"),
+        facts: [
+          [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
+          [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],
+          [L("Inside now", "현재 입장"), inside(body)]
+        ]
+      });
+      text("leave", L("Leave the line", "대기열 나가기"));
+      next(body.nextPoll);
+      return true;
+    }
 
-if (body.status === "active") {
-joined = true;
-save("place");
-turn(L("It is your turn", "입장할 차례입니다"));
-return true;
-}
+    if (body.status === "active") {
+      joined = true;
+      save("place");
+      turn(L("It is your turn", "입장할 차례입니다"));
+      return true;
+    }
 
-if (body.status === "not_in_queue") {
-joined = false;
-if (Date.now() - load("left") < 10000) {
-left();
-} else {
-after(rejoins++ ? 3 * rejoins : 0);
-}
-return true;
-}
-return false;
-},
+    if (body.status === "not_in_queue") {
+      joined = false;
+      if (Date.now() - load("left") < 10000) {
+        left();
+      } else {
+        after(rejoins++ ? 3 * rejoins : 0);
+      }
+      return true;
+    }
+    return false;
+  },
 
-refused(status, body) {
-if (body.code === "POSITION_USED") save("ticket");
-return false;
-}
+  refused(status, body) {
+    if (body.code === "POSITION_USED") save("ticket");
+    return false;
+  }
 });
