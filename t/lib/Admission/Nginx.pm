@@ -175,7 +175,21 @@ sub stop ($self, $timeout = 10) {
 }
 
 
-# Starts it again after quit or stop.
+# Ends all of its processes at once, as a power cut does.
+
+sub kill9 ($self) {
+    my @pids = ($self->pid, map { $_->{pid} } processes($self->pid));
+
+    $self->{stopped} = 1;
+    $self->{process}{finished} = 1;
+
+    kill KILL => @pids;
+    wait_until { !grep { alive($_) } @pids } 10
+        or croak 'nginx was not killed';
+}
+
+
+# Starts it again after quit, stop or kill9.
 
 sub start_again ($self) {
     $self->launch;
