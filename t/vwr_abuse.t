@@ -1,5 +1,5 @@
 # What the waiting room has to withstand: tickets that are none, and told of,
-# calls around it, a spent place; and a crowd at two hosts at once.
+# calls around it, a spent place.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
@@ -7,7 +7,6 @@ use Admission::Test;
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Site;
-use Admission::Swarm;
 use Admission::Waiting;
 
 my %secret = %Admission::Site::SECRETS;
@@ -164,67 +163,5 @@ cmp_ok queue('ben', 'concert', do { advance_past($site);
     check($site, 0, $ben, $ben->{'admission-ticket-concert'}); $ben })
     ->json->{position}, '==', 1, 'ben waits';
 
-
-# ---- a flood without cookies takes no memory of the zone
-
-my $rss = sub { my $sum = 0; $sum += rss($_) for $site->nginx->worker_pids;
-                $sum };
-my $grown;
-
-for my $round (1, 2) {
-    my $swarm = Admission::Swarm->new(connections => 50);
-    my ($done, $bad) = (0, 0);
-    my $start = $rss->();
-
-    $swarm->request($port, 'POST', '/vwr-api/assign/other', {}, sub ($r) {
-        $done++;
-        $bad++ if $r->status != 200;
-    }) for 1 .. 3000;
-
-    $swarm->run(until => sub { $done == 3000 }, timeout => 60);
-    is $bad, 0, 'a flood is answered';
-    $grown = $rss->() - $start;
-}
-
-cmp_ok $grown, '<', 2_000_000, 'workers do not grow' if !sanitized;
-
-
-# ---- positions of two hosts at once
-
-operator($site, POST => 'activate/crowd');
-wait_until { get($site->port(1), '/vwr-api/status/crowd')->json->{isActive} };
-
-my $tickets = $ENV{TEST_CROWD} // 10_000;
-my (%seen, %of, $done, @bad);
-my $swarm = Admission::Swarm->new(connections => 256);
-
-my $stats = $site->redis->stats_of(sub {
-    for my $i (1 .. $tickets) {
-        $swarm->request($site->port($i % 2), 'POST', '/vwr-api/assign/crowd',
-                        {}, sub ($r) {
-            $done++;
-            my $json = $r->json;
-            return push @bad, $r->status if $r->status != 200;
-            $seen{ $json->{position} }++;
-            $of{ jwt_decode($json->{requestId})->{t} }++ if $i % 100 == 0;
-        });
-    }
-    $swarm->run(until => sub { ($done // 0) == $tickets },
-                timeout => 120 * slow);
-});
-
-is_deeply \@bad, [], "$tickets tickets assigned";
-is scalar(keys %seen), $tickets, 'every position is another';
-is_deeply [ grep { !$seen{$_} } 1 .. $tickets ], [], 'none is missing';
-is scalar(grep { $_ > 1 } values %seen, values %of), 0,
-    'none, and no time, is there twice';
-cmp_ok $stats->{evalsha}, '<', $tickets, 'calls share commands';
-note "$stats->{evalsha} scripts";
-
-ok((wait_until {
-    get($site->port(0), '/vwr-api/status/crowd')->json->{totalInQueue}
-        == $tickets
-        && get($site->port(1), '/vwr-api/status/crowd')->json->{totalInQueue}
-           == $tickets }), 'both know the last');
 
 done_testing;
