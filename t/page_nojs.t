@@ -107,6 +107,11 @@ for my $case ([ '', '/go/concert?a', 'nowhere in particular: next' ],
               [ '&return=//host', '/go/concert?a', 'not to another host' ],
               [ '&return=/%5Chost', '/go/concert?a', 'nor by a backslash' ],
               [ '&return=http:%2F%2Fhost', '/go/concert?a', 'nor by a URL' ],
+              [ '&return=javascript:alert(1)', '/go/concert?a', 'nor a script' ],
+              [ '&return=/%09/host', '/go/concert?a', 'nor by a tab' ],
+              [ '&return=%2F%2Fhost', '/go/concert?a', 'nor in disguise' ],
+              [ '&return=host', '/go/concert?a', 'not beside the page' ],
+              [ '&return=/' . 'x' x 2100, '/go/concert?a', 'not too long' ],
               [ '&return=/x%0d%0aA:b', '/go/concert?a', 'no line feed' ],
               [ '&return=/vwr/concert%3Fx', '/go/concert?a', 'not here' ])
 {

@@ -1,5 +1,5 @@
 # A Redis that takes most of `timeout` for each call of assign: who waits for
-# the call before is answered within `timeout` as well.
+# the call before is answered within `timeout` as well, and nobody overtakes.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
@@ -90,5 +90,24 @@ my $last;
 ok((wait_until { $last = assign($site, 0, {}); $last->status == 200 } 10),
    'and on it goes');
 cmp_ok $last->json->{position}, '>', 1, 'with a position of its own';
+
+
+# who comes first has the lower position, with the same call or a later one
+
+$redis->sigstop;
+
+my @connections = map {
+    my $connection = Admission::HTTP->connect($site->port);
+    $connection->send(Admission::HTTP::compose('POST',
+                                               '/vwr-api/assign/concert'));
+    sleep 0.02;
+    $connection
+} 1 .. 10;
+
+$redis->sigcont;
+
+is_deeply [ map { $_->response->json->{position} } @connections ],
+    [ map { $last->json->{position} + $_ } 1 .. 10 ],
+    'in the order of arrival';
 
 done_testing;

@@ -220,8 +220,17 @@ async function inactive(visitor) {
     await page.goto(config.site + room("inactive"));
     await reaches(page, wanted("inactive"), "no waiting room: straight on");
 
-    await page.goto(config.site + "/vwr/inactive?return=//evil.example/");
-    await reaches(page, "/plain", "on this site");
+    for (const hostile of [ "//evil.example/", "/\\evil.example",
+                            "https://evil.example/", "javascript:alert(1)",
+                            "/\t/evil.example", "evil.example",
+                            "/" + "x".repeat(2100),
+                            "/vwr/inactive?return=/x" ])
+    {
+        await page.goto(config.site + "/vwr/inactive?return="
+                        + encodeURIComponent(hostile));
+        await reaches(page, "/plain", `on this site: ${hostile.slice(0, 30)}`);
+        await page.evaluate(() => sessionStorage.clear());
+    }
 
     await context.close();
 }
