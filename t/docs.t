@@ -137,7 +137,7 @@ my ($names) = $code =~ /queue_names\[\] = \{(.*?)\};/s;
 my @keys = map { "{E}:$_" } $names =~ /ngx_string\("([\w-]+)"\)/g;
 my @rows = map { /`([^`]+)`/g } $doc{redis} =~ /^\|([^|]+)\| [A-Z]+ \|/mg;
 
-push @keys, $code =~ /ngx_string\("([\w-]+:[\w-]+)"\)/;
+push @keys, $code =~ /ngx_string\("([\w-]+:[\w-]+)"\)/g;
 
 is_deeply [ sort @rows ], [ sort @keys ], 'keys in Redis';
 
