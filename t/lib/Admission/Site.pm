@@ -28,13 +28,14 @@ our %SECRETS = map { $_ => "$_-secret-of-the-tests-0123456789abcdef" }
 # redis_opt  {options}
 # redis_url  what admission_redis says, if not just the URL of it
 # timeout    of admission_redis (1s: a test machine may be slow)
+# zone       size of the zone (1m)
 # http       more for the http block
 # server     more for the server block
 # connections  worker_connections
 
 sub start ($class, %opt) {
     my $self = bless { event => 'concert', workers => 2, instances => 1,
-                       timeout => '1s', http => '', server => '',
+                       timeout => '1s', zone => '1m', http => '', server => '',
                        events => 'default threshold=2;', %opt }, $class;
 
     $self->{redis} //= Admission::Redis->start(%{ $opt{redis_opt} // {} });
@@ -70,7 +71,7 @@ sub http ($self) {
     log_format times \$request_time;
     access_log times.log times;
 
-    admission_zone admission:1m;
+    admission_zone admission:$self->{zone};
     admission_redis @{[ $self->{redis_url} // $self->{redis}->url ]} timeout=$self->{timeout};
     $secrets
 
