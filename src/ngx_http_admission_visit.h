@@ -53,8 +53,8 @@ struct ngx_http_admission_visit_s {
 
 /*
  * Runs visit->done, before it returns or later, unless the client goes.  The
- * caller sets call, done, data, uid and deadline, and zeroes the rest; visit is of the
- * request's pool.  Returns what a content handler returns.
+ * caller sets call, done, data, uid and deadline, and zeroes the rest; visit
+ * is of the request's pool.  Returns what a content handler returns.
  *
  * Whoever is admitted gets the token by ngx_http_admission_visit_token().
  */

@@ -4,8 +4,8 @@
  *
  * How the zone looks inside, for the files that work on it: zone.c,
  * events.c, room.c, trail.c and revoked.c.  All of it is under the lock of
- * the slab pool, but for the offset and what says so; functions with _locked in their names
- * want it held.
+ * the slab pool, but for the offset and what says so; functions with _locked
+ * in their names want it held.
  */
 
 

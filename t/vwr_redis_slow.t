@@ -33,7 +33,9 @@ sub reply ($value, $error = '') {
     return "*" . @$value . "\r\n" . join '', map { reply($_) } @$value
         if ref $value;
     return "\$-1\r\n" if !defined $value;
-    return $value =~ /^-?\d+$/ ? ":$value\r\n" : "+$value\r\n";
+    return ":$value\r\n" if $value =~ /^-?\d+$/;
+    return "+$value\r\n" if $value !~ /\n/;
+    return '$' . length($value) . "\r\n$value\r\n";
 }
 
 my $site = waiting_site(workers => 1, redis => $slow,
