@@ -90,6 +90,7 @@ struct ngx_http_admission_redis_conn_s {
     ngx_chain_t                           *out;       /* not yet written */
     ngx_chain_t                          **last_out;
     size_t                                 pending;   /* of a reply */
+    ngx_pool_t                            *replies;   /* NULL: none yet */
 
     ngx_http_admission_redis_step_t        steps[4];
     ngx_uint_t                             nsteps;
@@ -257,6 +258,10 @@ ngx_http_admission_redis_conn_close(ngx_http_admission_redis_conn_t *conn)
     conn->state = ngx_http_admission_redis_closed;
 
     ngx_http_admission_redis_complete_lost(&lost);
+
+    if (conn->replies) {
+        ngx_destroy_pool(conn->replies);
+    }
 
     ngx_http_admission_redis_tls_cleanup(&conn->tls);
     ngx_free(conn);
@@ -547,7 +552,11 @@ ngx_http_admission_redis_handshake_failed(
 static ngx_int_t
 ngx_http_admission_redis_greet(ngx_http_admission_redis_conn_t *conn)
 {
-    conn->reader = ngx_http_admission_redis_create_reader();
+    /* a part of one may be left of an earlier connection */
+
+    ngx_http_admission_redis_drop_replies(&conn->replies);
+
+    conn->reader = ngx_http_admission_redis_create_reader(&conn->replies);
 
     if (conn->reader == NULL) {
         ngx_http_admission_redis_fail(conn,
@@ -945,7 +954,7 @@ ngx_http_admission_redis_parse_replies(ngx_http_admission_redis_conn_t *conn,
             ngx_http_admission_redis_call_reply(conn, reply);
         }
 
-        freeReplyObject(reply);
+        ngx_http_admission_redis_drop_replies(&conn->replies);
 
         if (conn->serial != serial) {
             return NGX_DONE;

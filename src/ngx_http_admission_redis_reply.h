@@ -16,8 +16,15 @@
 #include <hiredis/hiredis.h>
 
 
-/* one that does not believe any number of elements; NULL: no memory */
-redisReader *ngx_http_admission_redis_create_reader(void);
+/*
+ * One that does not believe any number of elements; NULL: no memory.  What it
+ * reads is in *replies, a pool that is made when there is none: what hiredis
+ * has of its own is an allocation for each element.
+ */
+redisReader *ngx_http_admission_redis_create_reader(ngx_pool_t **replies);
+
+/* all that was read; the pool stays, or is NULL */
+void ngx_http_admission_redis_drop_replies(ngx_pool_t **replies);
 
 /* whether an error reply begins with this word, or words */
 ngx_uint_t ngx_http_admission_redis_is(redisReply *reply, char *code);
