@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_api.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_text.h"
 
 
 #define NGX_HTTP_ADMISSION_STATE_CHANGING                                     \
@@ -238,8 +239,10 @@ ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
     ngx_str_t    body;
     const char  *p;
 
-    for (p = format; *p; p++) {
-        size += (*p == '%') ? NGX_INT64_LEN : 1;
+    size += ngx_strlen(format);
+
+    for (p = strchr(format, '%'); p; p = strchr(p + 1, '%')) {
+        size += NGX_INT64_LEN;
     }
 
     body.data = ngx_pnalloc(r->pool, size);
@@ -248,7 +251,8 @@ ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
     }
 
     va_start(args, format);
-    body.len = ngx_vslprintf(body.data, body.data + size, format, args)
+    body.len = ngx_http_admission_vput(body.data, body.data + size, format,
+                                       args)
                - body.data;
     va_end(args);
 

@@ -72,7 +72,10 @@ struct ngx_http_admission_api_call_s {
 ngx_int_t ngx_http_admission_api_handler(ngx_http_request_t *r,
     const ngx_http_admission_route_t *routes);
 
-/* 200 with JSON; size: bytes that the strings among the arguments take */
+/*
+ * 200 with JSON, in the format of ngx_http_admission_put(); size: bytes that
+ * the strings among the arguments take
+ */
 ngx_int_t ngx_http_admission_api_json(ngx_http_request_t *r, size_t size,
     const char *format, ...);
 

@@ -9,6 +9,7 @@
 
 #include "ngx_http_admission_args.h"
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_text.h"
 
 
 /* an addition to a set under way; freed with the call */
@@ -87,7 +88,7 @@ ngx_http_admission_args_number(ngx_http_admission_args_t *args, int64_t value)
     arg = &args->argv[args->argc++];
 
     arg->data = args->last;
-    args->last = ngx_sprintf(args->last, "%L", value);
+    args->last = ngx_http_admission_put_number(args->last, value);
     arg->len = args->last - arg->data;
 }
 

@@ -9,6 +9,7 @@
 
 #include "ngx_http_admission_claims.h"
 #include "ngx_http_admission_jwt.h"
+#include "ngx_http_admission_text.h"
 #include "ngx_http_admission_verified.h"
 
 
@@ -41,6 +42,7 @@ typedef enum {
 
 typedef struct {
     ngx_str_t                      name;
+    ngx_str_t                      label;       /* as it is signed */
     size_t                         offset;      /* in the claims */
     ngx_http_admission_claim_e     type;
     ngx_uint_t                     kinds;       /* that have it */
@@ -77,14 +79,16 @@ static u_char *ngx_http_admission_claim_encode(u_char *p,
 
 
 #define CLAIM(name, type, kinds, required)                                    \
-    { ngx_string(#name), offsetof(ngx_http_admission_claims_t, name),         \
+    { ngx_string(#name), ngx_string(",\"" #name "\":"),                       \
+      offsetof(ngx_http_admission_claims_t, name),                            \
       ngx_http_admission_claim_##type, kinds, required,                       \
       "claim \"" #name "\" missing or wrong" }
 
 /* a ticket is in addresses, so what it is called there is short */
 
 #define SHORT(short, name, type, required)                                    \
-    { ngx_string(short), offsetof(ngx_http_admission_claims_t, name),         \
+    { ngx_string(short), ngx_string(",\"" short "\":"),                       \
+      offsetof(ngx_http_admission_claims_t, name),                            \
       ngx_http_admission_claim_##type, TICKET, required,                      \
       "claim \"" short "\" missing or wrong" }
 
@@ -116,7 +120,7 @@ static ngx_http_admission_claim_t  ngx_http_admission_claims[] = {
     CLAIM(nbf, date, ALL, NONE),
     CLAIM(exp, date, ALL, ALL),
 
-    { ngx_null_string, 0, 0, 0, 0, NULL }
+    { ngx_null_string, ngx_null_string, 0, 0, 0, 0, NULL }
 };
 
 
@@ -157,7 +161,6 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
     size_t                       size;
     u_char                      *p, *last;
     ngx_str_t                    payload, *s;
-    ngx_uint_t                   has;
     ngx_http_admission_claim_t  *claim;
 
     if (keys == NULL || keys->keys.nelts == 0) {
@@ -169,7 +172,12 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
     size = 2;
 
     for (claim = ngx_http_admission_claims; claim->name.len; claim++) {
-        size += sizeof(",\"\":\"\"") - 1 + claim->name.len;
+
+        if (!(claim->kinds & (1 << kind))) {
+            continue;
+        }
+
+        size += claim->label.len + sizeof("\"\"") - 1;
 
         if (claim->type >= ngx_http_admission_claim_integer) {
             size += NGX_INT64_LEN;
@@ -177,7 +185,11 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
         }
 
         s = (ngx_str_t *) ((u_char *) claims + claim->offset);
-        size += s->len + ngx_escape_json(NULL, s->data, s->len);
+        size += s->len;
+
+        if (claim->type == ngx_http_admission_claim_user) {
+            size += ngx_escape_json(NULL, s->data, s->len);
+        }
     }
 
     p = ngx_pnalloc(pool, size);
@@ -190,9 +202,7 @@ ngx_http_admission_token_sign(ngx_http_admission_token_e kind,
 
     for (claim = ngx_http_admission_claims; claim->name.len; claim++) {
 
-        has = claim->kinds & (1 << kind);
-
-        if (has) {
+        if (claim->kinds & (1 << kind)) {
             last = ngx_http_admission_claim_encode(last, claim, claims);
         }
     }
@@ -451,17 +461,7 @@ ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
     }
 
     if (value.type == NGX_HTTP_ADMISSION_VALUE_INTEGER) {
-        p = buf;
-
-        if (value.integer < 0) {
-            *p++ = '-';
-        }
-
-        /* "%L" negates the number, which the least one does not survive */
-
-        p = ngx_sprintf(p, "%uL", value.integer < 0
-                                  ? 0 - (uint64_t) value.integer
-                                  : (uint64_t) value.integer);
+        p = ngx_http_admission_put_number(buf, value.integer);
 
         claims->uid.data = buf;
         claims->uid.len = p - buf;
@@ -564,7 +564,9 @@ ngx_http_admission_claim_encode(u_char *p, ngx_http_admission_claim_t *claim,
             return p;
         }
 
-        return ngx_sprintf(p, ",\"%V\":%L", &claim->name, *number);
+        p = ngx_cpymem(p, claim->label.data, claim->label.len);
+
+        return ngx_http_admission_put_number(p, *number);
     }
 
     s = field;
@@ -573,8 +575,15 @@ ngx_http_admission_claim_encode(u_char *p, ngx_http_admission_claim_t *claim,
         return p;
     }
 
-    p = ngx_sprintf(p, ",\"%V\":\"", &claim->name);
-    p = (u_char *) ngx_escape_json(p, s->data, s->len);
+    p = ngx_cpymem(p, claim->label.data, claim->label.len);
+    *p++ = '"';
+
+    /* an event id is nothing that needs escapes */
+
+    p = (claim->type == ngx_http_admission_claim_user)
+        ? (u_char *) ngx_escape_json(p, s->data, s->len)
+        : ngx_cpymem(p, s->data, s->len);
+
     *p++ = '"';
 
     return p;

@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_cookie.h"
+#include "ngx_http_admission_text.h"
 
 
 static void ngx_http_admission_cookie_trim(ngx_str_t *s, u_char *first,
@@ -98,14 +99,14 @@ ngx_http_admission_cookie_set(ngx_http_request_t *r,
     ngx_http_admission_cookie_conf_t *conf, ngx_str_t *name,
     ngx_str_t *value, time_t max_age)
 {
-    u_char           *p;
+    u_char           *p, *last;
     size_t            len;
     ngx_table_elt_t  *h;
 
     len = name->len + sizeof("=") - 1 + value->len
           + sizeof("; Path=") - 1 + conf->path.len
           + sizeof("; Domain=") - 1 + conf->domain.len
-          + sizeof("; Max-Age=") - 1 + NGX_TIME_T_LEN
+          + sizeof("; Max-Age=") - 1 + NGX_INT64_LEN
           + sizeof("; HttpOnly; Secure; SameSite=") - 1 + conf->samesite.len;
 
     p = ngx_pnalloc(r->pool, len);
@@ -128,18 +129,19 @@ ngx_http_admission_cookie_set(ngx_http_request_t *r,
     }
 
     h->value.data = p;
+    last = p + len;
 
-    p = ngx_sprintf(p, "%V=%V", name, value);
+    p = ngx_http_admission_put(p, last, "%V=%V", name, value);
 
     if (conf->path.len) {
-        p = ngx_sprintf(p, "; Path=%V", &conf->path);
+        p = ngx_http_admission_put(p, last, "; Path=%V", &conf->path);
     }
 
     if (conf->domain.len) {
-        p = ngx_sprintf(p, "; Domain=%V", &conf->domain);
+        p = ngx_http_admission_put(p, last, "; Domain=%V", &conf->domain);
     }
 
-    p = ngx_sprintf(p, "; Max-Age=%T", max_age);
+    p = ngx_http_admission_put(p, last, "; Max-Age=%L", (int64_t) max_age);
 
     if (conf->httponly) {
         p = ngx_cpymem(p, "; HttpOnly", sizeof("; HttpOnly") - 1);
@@ -150,7 +152,7 @@ ngx_http_admission_cookie_set(ngx_http_request_t *r,
     }
 
     if (conf->samesite.len) {
-        p = ngx_sprintf(p, "; SameSite=%V", &conf->samesite);
+        p = ngx_http_admission_put(p, last, "; SameSite=%V", &conf->samesite);
     }
 
     h->value.len = p - h->value.data;

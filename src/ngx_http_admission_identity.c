@@ -319,7 +319,8 @@ ngx_http_admission_identity_authorization(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    ngx_sprintf(value.data, "Bearer %V", &ctx->user.claims->token);
+    ngx_memcpy(ngx_cpymem(value.data, "Bearer ", sizeof("Bearer ") - 1),
+               ctx->user.claims->token.data, ctx->user.claims->token.len);
 
     ctx->authorization = ngx_http_admission_identity_push(r,
                                          &ngx_http_admission_identity_bearer,

@@ -17,6 +17,7 @@
 
 #include "ngx_http_admission_redis_conn.h"
 #include "ngx_http_admission_redis_reply.h"
+#include "ngx_http_admission_text.h"
 
 
 /* most calls fit; what is larger is allocated as it comes */
@@ -157,12 +158,12 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
     void *data)
 {
     size_t                            size;
-    u_char                           *p, buf[NGX_INT_T_LEN];
+    u_char                           *p, buf[NGX_INT64_LEN];
     ngx_str_t                         n;
     ngx_http_admission_redis_call_t  *call;
 
     n.data = buf;
-    n.len = ngx_sprintf(buf, "%ui", nkeys) - buf;
+    n.len = ngx_http_admission_put_number(buf, nkeys) - buf;
 
     size = ngx_http_admission_redis_number_size(argc + 3)
            + script->evalsha.len

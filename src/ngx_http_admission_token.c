@@ -351,14 +351,20 @@ static ngx_int_t
 ngx_http_admission_token_cookie_name(ngx_http_request_t *r,
     ngx_http_admission_cookie_conf_t *conf, ngx_str_t *event, ngx_str_t *name)
 {
+    u_char  *p;
+
     name->len = conf->name.len + 1 + event->len;
 
-    name->data = ngx_pnalloc(r->pool, name->len);
-    if (name->data == NULL) {
+    p = ngx_pnalloc(r->pool, name->len);
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_sprintf(name->data, "%V-%V", &conf->name, event);
+    name->data = p;
+
+    p = ngx_cpymem(p, conf->name.data, conf->name.len);
+    *p++ = '-';
+    ngx_memcpy(p, event->data, event->len);
 
     return NGX_OK;
 }
