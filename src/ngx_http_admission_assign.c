@@ -120,7 +120,7 @@ ngx_http_admission_assigns(ngx_str_t *event)
                         ngx_str_rbtree_insert_value);
     }
 
-    hash = ngx_crc32_short(event->data, event->len);
+    hash = ngx_murmur_hash2(event->data, event->len);
 
     aa = (ngx_http_admission_assigns_t *)
              ngx_str_rbtree_lookup(&ngx_http_admission_assign_events, event,

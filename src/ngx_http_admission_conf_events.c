@@ -151,7 +151,7 @@ ngx_http_admission_event_conf(ngx_http_admission_main_conf_t *mcf,
     uint32_t         hash;
     ngx_str_node_t  *sn;
 
-    hash = ngx_crc32_short(id->data, id->len);
+    hash = ngx_murmur_hash2(id->data, id->len);
 
     sn = ngx_str_rbtree_lookup(&mcf->events, id, hash);
 
@@ -311,7 +311,7 @@ ngx_http_admission_events_line(ngx_conf_t *cf, ngx_command_t *dummy,
             return NGX_CONF_ERROR;
         }
 
-        hash = ngx_crc32_short(id.data, id.len);
+        hash = ngx_murmur_hash2(id.data, id.len);
 
         if (ngx_str_rbtree_lookup(&mcf->events, &id, hash)) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,

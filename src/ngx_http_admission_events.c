@@ -125,17 +125,14 @@ void
 ngx_http_admission_event_get(ngx_str_t *id,
     ngx_http_admission_event_state_t *state)
 {
-    uint32_t                          hash;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    hash = ngx_crc32_short(id->data, id->len);
     shpool = ngx_http_admission_zone->shpool;
 
     ngx_shmtx_lock(&shpool->mutex);
 
-    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
-                                                id, hash);
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
     if (en) {
         *state = en->state;
@@ -239,17 +236,14 @@ ngx_http_admission_event_mark(ngx_str_t *id)
 void
 ngx_http_admission_event_unmark(ngx_str_t *id)
 {
-    uint32_t                          hash;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    hash = ngx_crc32_short(id->data, id->len);
     shpool = ngx_http_admission_zone->shpool;
 
     ngx_shmtx_lock(&shpool->mutex);
 
-    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
-                                                id, hash);
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
     if (en) {
         en->marked = 0;
@@ -330,19 +324,16 @@ ngx_uint_t
 ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
     ngx_msec_t delay, ngx_msec_t keep)
 {
-    uint32_t                          hash;
     ngx_uint_t                        idle;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
     idle = 0;
-    hash = ngx_crc32_short(id->data, id->len);
     shpool = ngx_http_admission_zone->shpool;
 
     ngx_shmtx_lock(&shpool->mutex);
 
-    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
-                                                id, hash);
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
     if (en && en->working) {
         en->due = ngx_current_msec + delay;
@@ -391,11 +382,14 @@ ngx_http_admission_event_watch(ngx_str_t *id)
 
 ngx_http_admission_event_node_t *
 ngx_http_admission_event_lookup_locked(ngx_http_admission_zone_t *zone,
-    ngx_str_t *id, uint32_t hash)
+    ngx_str_t *id)
 {
+    uint32_t                          hash;
     ngx_int_t                         rc;
     ngx_rbtree_node_t                *node, *sentinel;
     ngx_http_admission_event_node_t  *en;
+
+    hash = ngx_murmur_hash2(id->data, id->len);
 
     node = zone->sh->events.root;
     sentinel = zone->sh->events.sentinel;
@@ -429,13 +423,10 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *id)
 {
     size_t                            size;
-    uint32_t                          hash;
     ngx_rbtree_node_t                *node;
     ngx_http_admission_event_node_t  *en;
 
-    hash = ngx_crc32_short(id->data, id->len);
-
-    en = ngx_http_admission_event_lookup_locked(zone, id, hash);
+    en = ngx_http_admission_event_lookup_locked(zone, id);
 
     if (en) {
         if (!en->active) {
@@ -454,7 +445,7 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
         return NULL;
     }
 
-    node->key = hash;
+    node->key = ngx_murmur_hash2(id->data, id->len);
 
     en = (ngx_http_admission_event_node_t *) &node->color;
     en->len = (u_char) id->len;

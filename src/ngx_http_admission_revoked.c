@@ -115,7 +115,6 @@ ngx_uint_t
 ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
     ngx_uint_t *older)
 {
-    uint32_t                            crc;
     ngx_uint_t                          revoked, any;
     ngx_http_admission_zone_t          *zone;
     ngx_http_admission_event_node_t    *en;
@@ -123,7 +122,6 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
     ngx_http_admission_revoked_hash_t   hash;
 
     zone = ngx_http_admission_zone;
-    crc = ngx_crc32_short(event->data, event->len);
 
     /* a glance without the lock: to be a moment late is no harm */
 
@@ -135,7 +133,7 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
 
     ngx_shmtx_lock(&zone->shpool->mutex);
 
-    en = ngx_http_admission_event_lookup_locked(zone, event, crc);
+    en = ngx_http_admission_event_lookup_locked(zone, event);
     *older = (en && adm < en->state.epoch);
 
     /* never cleared is 0, as is the time of a token that has none */

@@ -465,12 +465,9 @@ static ngx_http_admission_event_node_t *
 ngx_http_admission_room_node_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *event)
 {
-    uint32_t                          hash;
     ngx_http_admission_event_node_t  *en;
 
-    hash = ngx_crc32_short(event->data, event->len);
-
-    en = ngx_http_admission_event_lookup_locked(zone, event, hash);
+    en = ngx_http_admission_event_lookup_locked(zone, event);
 
     return (en && en->room) ? en : NULL;
 }

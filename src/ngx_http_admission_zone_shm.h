@@ -118,9 +118,9 @@ void ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
-/* the node of an event, by ngx_crc32_short() of its id; NULL: not known */
+/* the node of an event; NULL: not known */
 ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
-    ngx_http_admission_zone_t *zone, ngx_str_t *id, uint32_t hash);
+    ngx_http_admission_zone_t *zone, ngx_str_t *id);
 
 /* the same, made if need be; NULL: no room */
 ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
