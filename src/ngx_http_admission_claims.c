@@ -233,16 +233,20 @@ ngx_http_admission_event_id(ngx_str_t *id, u_char *dst)
     u_char  c;
     size_t  i;
 
+    static u_char  lowcase[256] =
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0-.\0" "0123456789\0\0\0\0\0\0"
+        "\0abcdefghijklmnopqrstuvwxyz\0\0\0\0_"
+        "\0abcdefghijklmnopqrstuvwxyz";
+
     if (id->len == 0 || id->len > NGX_HTTP_ADMISSION_EVENT_MAX) {
         return NGX_DECLINED;
     }
 
     for (i = 0; i < id->len; i++) {
-        c = ngx_tolower(id->data[i]);
+        c = lowcase[id->data[i]];
 
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9')
-            && c != '.' && c != '_' && c != '-')
-        {
+        if (c == '\0') {
             return NGX_DECLINED;
         }
 

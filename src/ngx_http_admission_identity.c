@@ -20,6 +20,7 @@
 typedef struct {
     ngx_str_t                   key;
     ngx_str_t                   lowcase;
+    ngx_uint_t                  hash;       /* once it was needed */
 } ngx_http_admission_identity_name_t;
 
 
@@ -38,7 +39,7 @@ static ngx_table_elt_t *ngx_http_admission_identity_push(
 
 
 #define ngx_http_admission_identity_name(key, lowcase)                        \
-    { ngx_string(key), ngx_string(lowcase) }
+    { ngx_string(key), ngx_string(lowcase), 0 }
 
 #define NGX_HTTP_ADMISSION_IDENTITY_ID     0
 #define NGX_HTTP_ADMISSION_IDENTITY_EMAIL  1
@@ -346,7 +347,11 @@ ngx_http_admission_identity_push(ngx_http_request_t *r,
         return NULL;
     }
 
-    h->hash = ngx_hash_key(name->lowcase.data, name->lowcase.len);
+    if (name->hash == 0) {
+        name->hash = ngx_hash_key(name->lowcase.data, name->lowcase.len);
+    }
+
+    h->hash = name->hash;
     h->key = name->key;
     h->value = *value;
     h->lowcase_key = name->lowcase.data;

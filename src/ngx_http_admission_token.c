@@ -116,8 +116,9 @@ ngx_http_admission_token_candidates(ngx_http_request_t *r,
 
         if (event->len == 0
             || (event->len == suffix.len
-                && ngx_strncasecmp(event->data, suffix.data, suffix.len)
-                   == 0))
+                && (ngx_memcmp(event->data, suffix.data, suffix.len) == 0
+                    || ngx_strncasecmp(event->data, suffix.data, suffix.len)
+                       == 0)))
         {
             ngx_http_admission_token_candidate(found, &cookie.value);
         }
