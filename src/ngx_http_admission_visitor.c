@@ -16,7 +16,11 @@
 
 
 #define NGX_HTTP_ADMISSION_VISITOR_RANDOM  16                 /* bytes */
+#define NGX_HTTP_ADMISSION_VISITOR_BATCH   32                 /* of them */
 #define NGX_HTTP_ADMISSION_VISITOR_LIFE    (400 * 24 * 3600)  /* s */
+
+
+static u_char *ngx_http_admission_visitor_random(ngx_log_t *log);
 
 
 ngx_int_t
@@ -37,13 +41,13 @@ ngx_int_t
 ngx_http_admission_visitor_make(ngx_http_request_t *r,
     ngx_http_admission_claims_t **visitor)
 {
-    u_char                        random[NGX_HTTP_ADMISSION_VISITOR_RANDOM];
     ngx_str_t                     src;
     ngx_http_admission_claims_t  *claims;
 
-    if (RAND_bytes(random, sizeof(random)) != 1) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "admission: RAND_bytes() failed");
+    src.len = NGX_HTTP_ADMISSION_VISITOR_RANDOM;
+
+    src.data = ngx_http_admission_visitor_random(r->connection->log);
+    if (src.data == NULL) {
         return NGX_ERROR;
     }
 
@@ -53,13 +57,10 @@ ngx_http_admission_visitor_make(ngx_http_request_t *r,
     }
 
     claims->vis.data = ngx_pnalloc(r->pool,
-                                   ngx_base64_encoded_length(sizeof(random)));
+                                   ngx_base64_encoded_length(src.len));
     if (claims->vis.data == NULL) {
         return NGX_ERROR;
     }
-
-    src.data = random;
-    src.len = sizeof(random);
 
     ngx_encode_base64url(&claims->vis, &src);
 
@@ -72,6 +73,33 @@ ngx_http_admission_visitor_make(ngx_http_request_t *r,
                                           claims,
                                           NGX_HTTP_ADMISSION_VISITOR_LIFE,
                                           &claims->token);
+}
+
+
+/*
+ * Bytes that nobody else gets, until the next call.  One call of RAND_bytes()
+ * costs about as much for many visitors as for one.
+ */
+
+static u_char *
+ngx_http_admission_visitor_random(ngx_log_t *log)
+{
+    static u_char      random[NGX_HTTP_ADMISSION_VISITOR_BATCH]
+                             [NGX_HTTP_ADMISSION_VISITOR_RANDOM];
+    static ngx_uint_t  left;
+
+    if (left == 0) {
+
+        if (RAND_bytes(random[0], sizeof(random)) != 1) {
+            ngx_log_error(NGX_LOG_ERR, log, 0,
+                          "admission: RAND_bytes() failed");
+            return NULL;
+        }
+
+        left = NGX_HTTP_ADMISSION_VISITOR_BATCH;
+    }
+
+    return random[--left];
 }
 
 
