@@ -257,7 +257,7 @@ $nginx->quit;
     $crowd->{swarm}->timer(@$_) for
         [ 1, sub { $set->($cert) } ],
         [ 2, sub { $set->($foreign) } ],
-        [ 3.5, sub { $set->($cert) } ];
+        [ 2 + 1.5 * slow, sub { $set->($cert) } ];
 
     ok $crowd->run(60), 'everybody got in or left'
         or diag join "\n", ($crowd->lost)[0 .. 20];
