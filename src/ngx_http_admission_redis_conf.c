@@ -44,6 +44,7 @@ typedef struct {
     unsigned                               tls:1;
     unsigned                               timeout:1;
     unsigned                               prefix:1;
+    unsigned                               breaker:1;
 } ngx_http_admission_redis_url_t;
 
 
@@ -82,6 +83,8 @@ static char *ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 static char *ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_breaker(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 
 static char *ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
@@ -117,7 +120,7 @@ static ngx_http_admission_redis_param_t  ngx_http_admission_redis_params[] = {
     { ngx_string("tls_key"), ngx_http_admission_redis_set_tls_key },
     { ngx_string("tls_name"), ngx_http_admission_redis_set_tls_name },
     { ngx_string("cluster"), NULL },
-    { ngx_string("breaker"), NULL },
+    { ngx_string("breaker"), ngx_http_admission_redis_set_breaker },
 
     { ngx_null_string, NULL }
 };
@@ -143,6 +146,7 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     }
 
     conf->timeout = NGX_HTTP_ADMISSION_REDIS_TIMEOUT;
+    ngx_http_admission_redis_breaker_default(&conf->breaker);
 
     /* not NULL: it is copied before every key */
 
@@ -607,8 +611,8 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
                        "\"redis://host:port/db\", "
                        "\"rediss://host:port/db\", \"unix:/path\", "
                        "\"timeout=\", \"password_file=\", \"prefix=\", "
-                       "\"tls_ca=\", \"tls_cert=\", \"tls_key=\" or "
-                       "\"tls_name=\"", &name);
+                       "\"tls_ca=\", \"tls_cert=\", \"tls_key=\", "
+                       "\"tls_name=\" or \"breaker=\"", &name);
 
     return NGX_CONF_ERROR;
 }
@@ -771,6 +775,31 @@ ngx_http_admission_redis_make_ssl(ngx_conf_t *cf,
                            : params->key.len ? "key" : "name", &u->shown);
         return NGX_CONF_ERROR;
     }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_set_breaker(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    if (u->breaker) {
+        return "has a duplicate \"breaker=\"";
+    }
+
+    if (ngx_http_admission_redis_breaker_parse(&u->conf->breaker, value)
+        != NGX_OK)
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid \"breaker=%V\" in \"admission_redis\", "
+                           "use calls (1 to 64), percent (1%% to 100%%), the "
+                           "longest pause (1s to 1h) and trial calls (1 to "
+                           "64): \"breaker=10/50%%/30s/3\"", value);
+        return NGX_CONF_ERROR;
+    }
+
+    u->breaker = 1;
 
     return NGX_CONF_OK;
 }

@@ -17,6 +17,8 @@
  * Whether Redis works is known from what it answers to calls.  A connection
  * that ends before any such answer is a failure: the next ones come after
  * growing pauses and start with a PING, and no call has to wait for them.
+ * When the breaker opens, the connection ends as well: what closes the
+ * breaker begins with such a PING.
  */
 
 
@@ -33,7 +35,7 @@
 
 
 #define NGX_HTTP_ADMISSION_REDIS_PAUSE_MIN     50
-#define NGX_HTTP_ADMISSION_REDIS_PAUSE_MAX     1000
+#define NGX_HTTP_ADMISSION_REDIS_PAUSE_MAX     500
 #define NGX_HTTP_ADMISSION_REDIS_PROBE_MAX     1000
 
 #define NGX_HTTP_ADMISSION_REDIS_READ_SIZE     32768
@@ -105,9 +107,12 @@ struct ngx_http_admission_redis_conn_s {
 
     ngx_http_admission_redis_tls_t         tls;       /* if conf->ssl */
     ngx_http_admission_redis_health_t      health;
+    ngx_http_admission_redis_breaker_t     breaker;
+    ngx_msec_t                             opened_at; /* last logged */
 
     unsigned                               answered:1;
     unsigned                               evicts:1;  /* which was logged */
+    unsigned                               opened:1;
 };
 
 
@@ -166,6 +171,10 @@ static void ngx_http_admission_redis_queue_changed(
 
 static void ngx_http_admission_redis_fail_lost(
     ngx_http_admission_redis_conn_t *conn, ngx_err_t err, char *what);
+static ngx_uint_t ngx_http_admission_redis_bad(
+    ngx_http_admission_redis_conn_t *conn);
+static void ngx_http_admission_redis_good(
+    ngx_http_admission_redis_conn_t *conn);
 static void ngx_http_admission_redis_fail(
     ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_fault_e fault, ngx_err_t err, const char *fmt,
@@ -206,6 +215,8 @@ ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
     conn->name = name;
     conn->addrs = addrs;
     conn->naddrs = naddrs;
+
+    conn->breaker.conf = &conf->breaker;
 
     ngx_queue_init(&conn->calls);
     conn->last_out = &conn->out;
@@ -274,16 +285,6 @@ ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
 {
     switch (conn->state) {
 
-    case ngx_http_admission_redis_idle:
-
-        if (ngx_http_admission_redis_attempt(conn, conn->conf->timeout)
-            != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-
-        break;
-
     case ngx_http_admission_redis_connecting:
     case ngx_http_admission_redis_handshake:
     case ngx_http_admission_redis_setup:
@@ -294,10 +295,26 @@ ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
 
         break;
 
+    case ngx_http_admission_redis_idle:
     case ngx_http_admission_redis_ready:
         break;
 
     default:
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_admission_redis_breaker_ask(&conn->breaker) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (conn->state == ngx_http_admission_redis_idle
+        && ngx_http_admission_redis_attempt(conn, conn->conf->timeout)
+           != NGX_OK)
+    {
+        /* which the next attempt finds out about as well */
+
+        ngx_http_admission_redis_breaker_neither(&conn->breaker);
+
         return NGX_ERROR;
     }
 
@@ -638,6 +655,8 @@ ngx_http_admission_redis_serve(ngx_http_admission_redis_conn_t *conn)
 
     conn->state = ngx_http_admission_redis_ready;
     ngx_http_admission_redis_queue_changed(conn);
+
+    ngx_http_admission_redis_breaker_answered(&conn->breaker);
 
     for (q = ngx_queue_head(&conn->calls);
          q != ngx_queue_sentinel(&conn->calls);
@@ -1085,7 +1104,7 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     char                              text[128];
     ngx_int_t                         rc;
     ngx_buf_t                        *b;
-    ngx_uint_t                        serial, wrong, answered;
+    ngx_uint_t                        serial, wrong, answered, opened;
     ngx_queue_t                      *q;
     ngx_http_admission_redis_call_t  *call;
 
@@ -1109,6 +1128,7 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
 
     rc = NGX_OK;
     wrong = 0;
+    opened = 0;
     answered = 1;
 
     if (reply->type == REDIS_REPLY_ERROR) {
@@ -1126,13 +1146,21 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
             ngx_http_admission_redis_log_back(&conn->health, conn->name,
                                               &conn->log);
         }
+
+        ngx_http_admission_redis_good(conn);
+
+    } else if (wrong) {
+        ngx_http_admission_redis_breaker_neither(&conn->breaker);
+
+    } else {
+        opened = ngx_http_admission_redis_bad(conn);
     }
 
     serial = conn->serial;
 
     call->answer(call, rc, reply);
 
-    if (conn->serial != serial || !wrong) {
+    if (conn->serial != serial || (!wrong && !opened)) {
         return;
     }
 
@@ -1141,7 +1169,9 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     conn->answered = 0;
 
     ngx_http_admission_redis_text(text, sizeof(text), reply);
-    ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_wrong_node,
+    ngx_http_admission_redis_fail(conn,
+                                  wrong ? ngx_http_admission_redis_wrong_node
+                                        : ngx_http_admission_redis_refused,
                                   0, "%s", text);
 }
 
@@ -1266,6 +1296,45 @@ ngx_http_admission_redis_fail_lost(ngx_http_admission_redis_conn_t *conn,
 }
 
 
+/* 1: the breaker is open now, and the connection has to end */
+
+static ngx_uint_t
+ngx_http_admission_redis_bad(ngx_http_admission_redis_conn_t *conn)
+{
+    ngx_uint_t  trial;
+
+    trial = (conn->breaker.state == ngx_http_admission_redis_breaker_trial);
+
+    if (!ngx_http_admission_redis_breaker_bad(&conn->breaker)) {
+        return 0;
+    }
+
+    if (!trial
+        && (!conn->opened || ngx_current_msec - conn->opened_at >= 1000))
+    {
+        conn->opened = 1;
+        conn->opened_at = ngx_current_msec;
+
+        ngx_log_error(NGX_LOG_ERR, &conn->log, 0,
+                      "admission: redis %V: breaker open, %ui%% of the last "
+                      "%ui calls failed", conn->name,
+                      conn->conf->breaker.percent, conn->conf->breaker.calls);
+    }
+
+    return 1;
+}
+
+
+static void
+ngx_http_admission_redis_good(ngx_http_admission_redis_conn_t *conn)
+{
+    if (ngx_http_admission_redis_breaker_good(&conn->breaker)) {
+        ngx_log_error(NGX_LOG_NOTICE, &conn->log, 0,
+                      "admission: redis %V: breaker closed", conn->name);
+    }
+}
+
+
 static void
 ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_fault_e fault, ngx_err_t err, const char *fmt,
@@ -1275,7 +1344,7 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
     va_list      args;
     ngx_msec_t   pause;
     ngx_uint_t   unused, shift;
-    ngx_queue_t  lost;
+    ngx_queue_t  lost, *q;
 
     va_start(args, fmt);
     p = ngx_vslprintf(text, text + sizeof(text) - 1, fmt, args);
@@ -1307,7 +1376,21 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
         }
     }
 
-    if (unused || conn->answered) {
+    for (q = ngx_queue_head(&lost);
+         q != ngx_queue_sentinel(&lost);
+         q = ngx_queue_next(q))
+    {
+        if (fault == ngx_http_admission_redis_wrong_node) {
+            ngx_http_admission_redis_breaker_neither(&conn->breaker);
+
+        } else {
+            (void) ngx_http_admission_redis_bad(conn);
+        }
+    }
+
+    if ((unused || conn->answered)
+        && conn->breaker.state != ngx_http_admission_redis_breaker_open)
+    {
         conn->failures = 0;
         conn->state = ngx_http_admission_redis_idle;
 
@@ -1315,7 +1398,10 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
         shift = ngx_min(conn->failures, 8);
         pause = ngx_min((ngx_msec_t) NGX_HTTP_ADMISSION_REDIS_PAUSE_MIN
                         << shift, NGX_HTTP_ADMISSION_REDIS_PAUSE_MAX);
-        pause = pause * 3 / 4 + (ngx_msec_t) ngx_random() % (pause / 2 + 1);
+        pause = ngx_max(pause,
+                        ngx_http_admission_redis_breaker_pause(
+                                                             &conn->breaker));
+        pause = pause * 3 / 4 + (ngx_msec_t) ngx_random() % (pause / 4 + 1);
 
         conn->failures++;
         conn->addr = (conn->addr + 1) % conn->naddrs;

@@ -8,7 +8,8 @@
  * A connection is a pipeline: calls go in at one end, and each comes back
  * exactly once through its answer handler, with the reply or without.  It
  * connects when it is given a call, goes away when Redis does, and after a
- * failure finds out by itself, on a timer, when Redis is back.
+ * failure finds out by itself, on a timer, when Redis is back.  While calls
+ * to the node fail, its breaker keeps them from being sent.
  */
 
 
@@ -22,6 +23,7 @@
 #include <ngx_event_connect.h>
 
 #include "ngx_http_admission_redis.h"
+#include "ngx_http_admission_redis_breaker.h"
 #include "ngx_http_admission_redis_ssl.h"
 
 
@@ -40,6 +42,8 @@ struct ngx_http_admission_redis_conf_s {
 
     ngx_str_t                              prefix;
     ngx_msec_t                             timeout;
+
+    ngx_http_admission_redis_breaker_conf_t  breaker;
 };
 
 

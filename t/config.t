@@ -233,12 +233,17 @@ subtest 'admission_redis' => sub {
     $redis->("$url $_=1", qq("$_")) for 'x', 'Timeout', 'timeouts', 'db', '';
     $redis->("$url $_ $_", 'duplicate', $_ =~ /^(\w+=)/)
         for 'timeout=1s', 'prefix=a', 'password_file=password', 'tls_ca=a',
-            'tls_name=a';
+            'tls_name=a', 'breaker=10/50%/30s/3';
     $redis->("$url $_=a", qq("$_="), '"rediss://"', '"redis://127.0.0.1:6379"')
         for qw(tls_ca tls_cert tls_key tls_name);
     $redis->("rediss://me:$mark\@127.0.0.1:x", '"rediss://127.0.0.1:x"');
     $redis->("rediss://127.0.0.1 tls_ca=none", '"tls_ca=none"', 'PEM',
              'No such file');
+    $redis->("$url breaker=$_", qq("breaker=$_"), '"breaker=10/50%/30s/3"')
+        for '', 'off', '10', '10/50/30s/3', '0/50%/30s/3', '65/50%/30s/3',
+            '10/0%/30s/3', '10/101%/30s/3', '10/50%/0s/3', '10/50%/2h/3',
+            '10/50%/30s/0', '10/50%/30s', '10/50%/30s/3/', '10/50%/30s/3/4',
+            '10/%/30s/3', '///', '10/50%/x/3';
     wrong('admission_redis twice',
           { http => "admission_redis $url; admission_redis $url;" },
           '"admission_redis"', 'duplicate');
@@ -253,7 +258,9 @@ subtest 'admission_redis' => sub {
             "$url timeout=1ms", "timeout=60s $url", "$url timeout=5",
             "$url password_file=password",
             'redis://me@127.0.0.1 password_file=password',
-            "$url prefix=", "$url prefix=shop: timeout=1s";
+            "$url prefix=", "$url prefix=shop: timeout=1s",
+            map { "$url breaker=$_" } '10/50%/30s/3', '1/1%/1s/1',
+                                      '64/100%/1h/64';
 };
 
 

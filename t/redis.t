@@ -109,7 +109,7 @@ refused('redis://127.0.0.1 "prefix=a{b}"', qr/"prefix=a\{b\}".*braces/);
 refused('redis://127.0.0.1 password_file=none', qr/open\(\).*none" failed/);
 refused('redis://:s3cret@127.0.0.1 password_file=none', qr/use one of them/);
 refused("redis://127.0.0.1 $_", qr/not supported yet/)
-    for qw(cluster=on breaker=10/50%/30s/3);
+    for qw(cluster=on);
 
 
 # ---- ways to reach it
