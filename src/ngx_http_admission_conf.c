@@ -253,6 +253,12 @@ ngx_http_admission_init_main_conf(ngx_conf_t *cf, void *conf)
 {
     ngx_http_admission_main_conf_t  *mcf = conf;
 
+    if (mcf->redis
+        && ngx_http_admission_redis_init(cf, mcf->redis) != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     if (!mcf->events_seen) {
         return ngx_http_admission_event_finish(cf, &mcf->event_default,
                                                &mcf->event_default);

@@ -7,7 +7,7 @@
  *
  * All that depends on which node a call goes to, and on what an answer says
  * about where it should have gone, is in ngx_http_admission_redis_send() and
- * ngx_http_admission_redis_answer().
+ * ngx_http_admission_redis_answer(), and what these call.
  */
 
 
@@ -15,8 +15,12 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "ngx_http_admission_redis_cluster.h"
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_hold.h"
+#include "ngx_http_admission_redis_node.h"
 #include "ngx_http_admission_redis_reply.h"
+#include "ngx_http_admission_redis_slots.h"
 #include "ngx_http_admission_text.h"
 
 
@@ -25,11 +29,20 @@
 
 #define NGX_HTTP_ADMISSION_REDIS_FREE_MAX    128
 
+/* ms until an address that is not known yet is looked for again */
+#define NGX_HTTP_ADMISSION_REDIS_NO_ADDRESS  100
+
 
 struct ngx_http_admission_redis_s {
     ngx_http_admission_redis_conf_t       *conf;
-    ngx_http_admission_redis_conn_t       *conn;
+    ngx_http_admission_redis_nodes_t       nodes;
+    ngx_http_admission_redis_hold_t        hold;
     ngx_log_t                             *log;
+
+    /* one of them decides where a call goes */
+
+    ngx_http_admission_redis_node_t       *node;
+    ngx_http_admission_redis_cluster_t    *cluster;
 
     ngx_queue_t                            free;
     ngx_uint_t                             nfree;
@@ -43,17 +56,26 @@ struct ngx_http_admission_redis_s {
 };
 
 
+static void ngx_http_admission_redis_failed(void *data,
+    ngx_http_admission_redis_node_t *node);
+static void ngx_http_admission_redis_found(void *data);
+static void ngx_http_admission_redis_release(
+    ngx_http_admission_redis_call_t *call, ngx_uint_t late);
+
 static ngx_http_admission_redis_call_t *ngx_http_admission_redis_issue(
     ngx_http_admission_redis_t *redis, ngx_http_admission_redis_call_t *call,
-    ngx_http_admission_redis_done_pt done, void *data);
+    ngx_str_t *key, ngx_http_admission_redis_done_pt done, void *data);
 static ngx_int_t ngx_http_admission_redis_send(
     ngx_http_admission_redis_call_t *call);
 static ngx_int_t ngx_http_admission_redis_send_eval(
     ngx_http_admission_redis_call_t *call);
 static void ngx_http_admission_redis_answer(
     ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
+static void ngx_http_admission_redis_complete(
+    ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
 static void ngx_http_admission_redis_log_error(
-    ngx_http_admission_redis_t *redis, redisReply *reply);
+    ngx_http_admission_redis_t *redis, ngx_http_admission_redis_node_t *node,
+    redisReply *reply);
 
 static void ngx_http_admission_redis_set_buf(
     ngx_http_admission_redis_call_t *call, ngx_uint_t i, u_char *pos,
@@ -76,7 +98,8 @@ ngx_http_admission_redis_t *
 ngx_http_admission_redis_create(ngx_cycle_t *cycle,
     ngx_http_admission_redis_conf_t *conf)
 {
-    ngx_http_admission_redis_t  *redis;
+    ngx_http_admission_redis_t           *redis;
+    ngx_http_admission_redis_endpoint_t  *endpoint;
 
     redis = ngx_pcalloc(cycle->pool, sizeof(ngx_http_admission_redis_t));
     if (redis == NULL) {
@@ -88,15 +111,28 @@ ngx_http_admission_redis_create(ngx_cycle_t *cycle,
 
     ngx_queue_init(&redis->free);
 
-    redis->conn = ngx_http_admission_redis_conn_create(cycle, conf,
-                                                       &conf->name,
-                                                       conf->addrs,
-                                                       conf->naddrs);
-    if (redis->conn == NULL) {
-        return NULL;
+    ngx_http_admission_redis_nodes_init(&redis->nodes, cycle, conf);
+
+    redis->nodes.failed = ngx_http_admission_redis_failed;
+    redis->nodes.found = ngx_http_admission_redis_found;
+    redis->nodes.data = redis;
+
+    ngx_http_admission_redis_hold_init(&redis->hold, cycle->log);
+
+    redis->hold.release = ngx_http_admission_redis_release;
+
+    if (conf->cluster) {
+        redis->cluster = ngx_http_admission_redis_cluster_create(cycle,
+                                                                 &redis->nodes,
+                                                                 &redis->hold);
+        return redis->cluster ? redis : NULL;
     }
 
-    return redis;
+    endpoint = conf->endpoints.elts;
+
+    redis->node = ngx_http_admission_redis_node_of(&redis->nodes, endpoint);
+
+    return redis->node ? redis : NULL;
 }
 
 
@@ -112,8 +148,12 @@ ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis)
 
     redis->closed = 1;
 
-    ngx_http_admission_redis_conn_close(redis->conn);
-    redis->conn = NULL;
+    if (redis->cluster) {
+        ngx_http_admission_redis_cluster_close(redis->cluster);
+    }
+
+    ngx_http_admission_redis_nodes_close(&redis->nodes);
+    ngx_http_admission_redis_hold_close(&redis->hold);
 
     while (!ngx_queue_empty(&redis->free)) {
         q = ngx_queue_head(&redis->free);
@@ -147,7 +187,7 @@ ngx_http_admission_redis_call(ngx_http_admission_redis_t *redis,
     p = ngx_http_admission_redis_put_number(call->command, '*', argc);
     (void) ngx_http_admission_redis_put_args(p, argc, argv);
 
-    return ngx_http_admission_redis_issue(redis, call, done, data);
+    return ngx_http_admission_redis_issue(redis, call, &argv[key], done, data);
 }
 
 
@@ -184,7 +224,7 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
     p = ngx_http_admission_redis_put_args(p, 1, &n);
     (void) ngx_http_admission_redis_put_args(p, argc, argv);
 
-    return ngx_http_admission_redis_issue(redis, call, done, data);
+    return ngx_http_admission_redis_issue(redis, call, argv, done, data);
 }
 
 
@@ -199,8 +239,9 @@ ngx_http_admission_redis_background(ngx_http_admission_redis_t *redis,
 void
 ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis)
 {
-    if (redis->conn) {
-        ngx_http_admission_redis_conn_leave(redis->conn);
+    if (!redis->closed) {
+        ngx_http_admission_redis_nodes_leave(&redis->nodes);
+        ngx_http_admission_redis_hold_leave(&redis->hold);
     }
 }
 
@@ -225,15 +266,49 @@ ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call)
 }
 
 
+static void
+ngx_http_admission_redis_failed(void *data,
+    ngx_http_admission_redis_node_t *node)
+{
+    ngx_http_admission_redis_t  *redis = data;
+
+    if (redis->cluster) {
+        ngx_http_admission_redis_cluster_failed(redis->cluster, node);
+    }
+}
+
+
+static void
+ngx_http_admission_redis_found(void *data)
+{
+    ngx_http_admission_redis_t  *redis = data;
+
+    ngx_http_admission_redis_hold_news(&redis->hold);
+}
+
+
+static void
+ngx_http_admission_redis_release(ngx_http_admission_redis_call_t *call,
+    ngx_uint_t late)
+{
+    if (late || ngx_http_admission_redis_send(call) != NGX_OK) {
+        ngx_http_admission_redis_complete(call, NGX_ERROR, NULL);
+    }
+}
+
+
 static ngx_http_admission_redis_call_t *
 ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
-    ngx_http_admission_redis_call_t *call,
+    ngx_http_admission_redis_call_t *call, ngx_str_t *key,
     ngx_http_admission_redis_done_pt done, void *data)
 {
     call->done = done;
     call->data = data;
     call->answer = ngx_http_admission_redis_answer;
     call->deadline = ngx_current_msec + redis->conf->timeout;
+
+    call->hops = 0;
+    call->slot = redis->cluster ? ngx_http_admission_redis_slot(key) : 0;
 
     call->nbufs = 1;
     ngx_http_admission_redis_set_buf(call, 0, call->command,
@@ -251,6 +326,7 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
 static ngx_int_t
 ngx_http_admission_redis_send(ngx_http_admission_redis_call_t *call)
 {
+    ngx_int_t                    rc;
     ngx_http_admission_redis_t  *redis;
 
     redis = call->redis;
@@ -261,7 +337,19 @@ ngx_http_admission_redis_send(ngx_http_admission_redis_call_t *call)
 
     call->bufs[call->nbufs - 1].flush = 1;
 
-    return ngx_http_admission_redis_conn_send(redis->conn, call);
+    if (redis->cluster) {
+        return ngx_http_admission_redis_cluster_send(redis->cluster, call);
+    }
+
+    rc = ngx_http_admission_redis_node_send(redis->node, call);
+
+    if (rc == NGX_AGAIN) {
+        ngx_http_admission_redis_hold(&redis->hold, call,
+                                      NGX_HTTP_ADMISSION_REDIS_NO_ADDRESS);
+        return NGX_OK;
+    }
+
+    return rc;
 }
 
 
@@ -303,10 +391,20 @@ static void
 ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
     ngx_int_t rc, redisReply *reply)
 {
-    void                              *data, *own;
-    ngx_http_admission_redis_done_pt   done;
+    ngx_http_admission_redis_t  *redis;
+
+    redis = call->redis;
 
     if (rc == NGX_DECLINED) {
+
+        if (redis->cluster
+            && !redis->closed
+            && ngx_http_admission_redis_cluster_redirect(redis->cluster, call,
+                                                         reply)
+               == NGX_OK)
+        {
+            return;
+        }
 
         if (call->script && ngx_http_admission_redis_is(reply, "NOSCRIPT")) {
 
@@ -318,9 +416,20 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
             reply = NULL;
 
         } else {
-            ngx_http_admission_redis_log_error(call->redis, reply);
+            ngx_http_admission_redis_log_error(redis, call->node, reply);
         }
     }
+
+    ngx_http_admission_redis_complete(call, rc, reply);
+}
+
+
+static void
+ngx_http_admission_redis_complete(ngx_http_admission_redis_call_t *call,
+    ngx_int_t rc, redisReply *reply)
+{
+    void                              *data, *own;
+    ngx_http_admission_redis_done_pt   done;
 
     done = call->done;
     data = call->data;
@@ -340,7 +449,7 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
 
 static void
 ngx_http_admission_redis_log_error(ngx_http_admission_redis_t *redis,
-    redisReply *reply)
+    ngx_http_admission_redis_node_t *node, redisReply *reply)
 {
     char  text[256];
 
@@ -355,12 +464,12 @@ ngx_http_admission_redis_log_error(ngx_http_admission_redis_t *redis,
         ngx_log_error(NGX_LOG_ERR, redis->log, 0,
                       "admission: redis %V replied with an error: %s "
                       "(and %ui more since the last line)",
-                      &redis->conf->name, text, redis->unlogged);
+                      &node->name, text, redis->unlogged);
 
     } else {
         ngx_log_error(NGX_LOG_ERR, redis->log, 0,
                       "admission: redis %V replied with an error: %s",
-                      &redis->conf->name, text);
+                      &node->name, text);
     }
 
     redis->error = 1;

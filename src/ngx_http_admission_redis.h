@@ -61,6 +61,10 @@ typedef void (*ngx_http_admission_redis_done_pt)(void *data, ngx_int_t rc,
 char *ngx_http_admission_redis_parse(ngx_conf_t *cf,
     ngx_http_admission_redis_conf_t **redis);
 
+/* when all of the http block is known: NGX_CONF_OK, or logs what is wrong */
+char *ngx_http_admission_redis_init(ngx_conf_t *cf,
+    ngx_http_admission_redis_conf_t *redis);
+
 /* what stands before every key; empty by default */
 ngx_str_t *ngx_http_admission_redis_prefix(
     ngx_http_admission_redis_conf_t *redis);

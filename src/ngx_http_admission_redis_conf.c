@@ -9,6 +9,8 @@
  *     unix:/path[?db=N]
  *     unix://[user[:password]@]/path[?db=N]
  *
+ * Several URLs, or "cluster=on", are seeds of a cluster.
+ *
  * ":password@" is the password of the default user.  User and password are
  * percent-decoded.  No message shows what stands before the "@".
  */
@@ -18,6 +20,7 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_resolve.h"
 
 
 #define NGX_HTTP_ADMISSION_REDIS_PORT          6379
@@ -31,6 +34,7 @@
 typedef struct {
     ngx_str_t                              url;
     ngx_str_t                              shown;    /* without userinfo */
+    ngx_str_t                              name;     /* nor scheme */
 
     ngx_str_t                              user;
     ngx_str_t                              password;
@@ -43,8 +47,10 @@ typedef struct {
 
     unsigned                               tls:1;
     unsigned                               timeout:1;
+    unsigned                               login:1;      /* of a URL */
     unsigned                               prefix:1;
     unsigned                               breaker:1;
+    unsigned                               cluster:1;
 } ngx_http_admission_redis_url_t;
 
 
@@ -68,11 +74,14 @@ static char *ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *rest);
 static char *ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *rest);
+static ngx_uint_t ngx_http_admission_redis_same(ngx_str_t *a, ngx_str_t *b);
 static ngx_int_t ngx_http_admission_redis_unescape(ngx_conf_t *cf,
     ngx_str_t *dst, u_char *p, u_char *last);
-static char *ngx_http_admission_redis_resolve(ngx_conf_t *cf,
+static char *ngx_http_admission_redis_add_endpoint(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *host);
 static char *ngx_http_admission_redis_show(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u);
+static char *ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u);
 
 static char *ngx_http_admission_redis_set_param(ngx_conf_t *cf,
@@ -82,6 +91,8 @@ static char *ngx_http_admission_redis_set_timeout(ngx_conf_t *cf,
 static char *ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 static char *ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+static char *ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
 static char *ngx_http_admission_redis_set_breaker(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *value);
@@ -119,7 +130,7 @@ static ngx_http_admission_redis_param_t  ngx_http_admission_redis_params[] = {
     { ngx_string("tls_cert"), ngx_http_admission_redis_set_tls_cert },
     { ngx_string("tls_key"), ngx_http_admission_redis_set_tls_key },
     { ngx_string("tls_name"), ngx_http_admission_redis_set_tls_name },
-    { ngx_string("cluster"), NULL },
+    { ngx_string("cluster"), ngx_http_admission_redis_set_cluster },
     { ngx_string("breaker"), ngx_http_admission_redis_set_breaker },
 
     { ngx_null_string, NULL }
@@ -162,12 +173,14 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
         n += ngx_http_admission_redis_is_url(&arg[i]);
     }
 
-    if (n > 1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "several URLs in \"admission_redis\": "
-                           "a cluster is not supported yet, give one URL");
+    if (ngx_array_init(&conf->endpoints, cf->pool, ngx_max(n, 1),
+                       sizeof(ngx_http_admission_redis_endpoint_t))
+        != NGX_OK)
+    {
         return NGX_CONF_ERROR;
     }
+
+    conf->cluster = (n > 1);
 
     for (i = 1; i < cf->args->nelts; i++) {
 
@@ -194,7 +207,9 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     if (ngx_http_admission_redis_make_ssl(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_read_password(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_make_auth(cf, &u) != NGX_CONF_OK
-        || ngx_http_admission_redis_make_select(cf, &u) != NGX_CONF_OK)
+        || ngx_http_admission_redis_make_select(cf, &u) != NGX_CONF_OK
+        || (conf->cluster
+            && ngx_http_admission_redis_check_cluster(cf, &u) != NGX_CONF_OK))
     {
         return NGX_CONF_ERROR;
     }
@@ -202,6 +217,25 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     *redis = conf;
 
     return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_admission_redis_init(ngx_conf_t *cf,
+    ngx_http_admission_redis_conf_t *redis)
+{
+    if (redis->unresolved.len == 0
+        || ngx_http_admission_redis_resolver(cf->cycle))
+    {
+        return NGX_CONF_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "host not found in \"%V\" of \"admission_redis\", and "
+                       "no \"resolver\" in \"http\" to find it later",
+                       &redis->unresolved);
+
+    return NGX_CONF_ERROR;
 }
 
 
@@ -333,7 +367,7 @@ ngx_http_admission_redis_parse_tcp(ngx_conf_t *cf,
         u->db.len = last - u->db.data;
     }
 
-    return ngx_http_admission_redis_resolve(cf, u, &host);
+    return ngx_http_admission_redis_add_endpoint(cf, u, &host);
 }
 
 
@@ -386,7 +420,7 @@ ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
     p = ngx_cpymem(path.data, "unix:", sizeof("unix:") - 1);
     ngx_memcpy(p, rest->data, rest->len);
 
-    return ngx_http_admission_redis_resolve(cf, u, &path);
+    return ngx_http_admission_redis_add_endpoint(cf, u, &path);
 }
 
 
@@ -396,10 +430,14 @@ static char *
 ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *rest)
 {
-    u_char  *p, *at, *colon, *last;
+    u_char     *p, *at, *colon, *last;
+    ngx_str_t   user, password;
 
     at = NULL;
     last = rest->data + rest->len;
+
+    ngx_str_null(&user);
+    ngx_str_null(&password);
 
     for (p = rest->data; p < last; p++) {
         if (*p == '@') {
@@ -414,11 +452,9 @@ ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
     colon = ngx_strlchr(rest->data, at, ':');
     p = colon ? colon : at;
 
-    if (ngx_http_admission_redis_unescape(cf, &u->user, rest->data, p)
-        != NGX_OK
+    if (ngx_http_admission_redis_unescape(cf, &user, rest->data, p) != NGX_OK
         || (colon
-            && ngx_http_admission_redis_unescape(cf, &u->password, colon + 1,
-                                                 at)
+            && ngx_http_admission_redis_unescape(cf, &password, colon + 1, at)
                != NGX_OK))
     {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -428,7 +464,7 @@ ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    if ((colon && u->password.len == 0) || at == rest->data) {
+    if ((colon && password.len == 0) || at == rest->data) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "empty user or password in \"%V\" of "
                            "\"admission_redis\": use \"user:password@\", "
@@ -437,10 +473,33 @@ ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
+    if (u->login
+        && (!ngx_http_admission_redis_same(&u->user, &user)
+            || !ngx_http_admission_redis_same(&u->password, &password)))
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "another user or password in \"%V\" of "
+                           "\"admission_redis\" than in the URLs before, all "
+                           "nodes of a cluster need the same", &u->shown);
+        return NGX_CONF_ERROR;
+    }
+
+    u->login = 1;
+    u->user = user;
+    u->password = password;
+
     rest->data = at + 1;
     rest->len = last - rest->data;
 
     return NGX_CONF_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_redis_same(ngx_str_t *a, ngx_str_t *b)
+{
+    return a->len == b->len
+           && (a->len == 0 || ngx_memcmp(a->data, b->data, a->len) == 0);
 }
 
 
@@ -484,31 +543,71 @@ ngx_http_admission_redis_unescape(ngx_conf_t *cf, ngx_str_t *dst, u_char *p,
 }
 
 
+/*
+ * A host name that cannot be found now is an error only if there is no
+ * "resolver", which may come later in the configuration.
+ */
+
 static char *
-ngx_http_admission_redis_resolve(ngx_conf_t *cf,
+ngx_http_admission_redis_add_endpoint(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_str_t *host)
 {
-    ngx_url_t  url;
+    ngx_url_t                             url;
+    ngx_int_t                             rc;
+    ngx_http_admission_redis_endpoint_t  *e;
 
     ngx_memzero(&url, sizeof(ngx_url_t));
 
     url.url = *host;
     url.default_port = NGX_HTTP_ADMISSION_REDIS_PORT;
 
-    if (ngx_parse_url(cf->pool, &url) != NGX_OK) {
+    rc = ngx_parse_url(cf->pool, &url);
 
-        if (url.err) {
+    if (rc != NGX_OK) {
+
+        if (url.err == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        if (ngx_strcmp(url.err, "host not found") != 0) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "%s in \"%V\" of \"admission_redis\", use "
                                "\"redis://host:port/db\" or \"unix:/path\"",
                                url.err, &u->shown);
+            return NGX_CONF_ERROR;
         }
 
+        u->conf->unresolved = u->shown;
+    }
+
+    e = ngx_array_push(&u->conf->endpoints);
+    if (e == NULL) {
         return NGX_CONF_ERROR;
     }
 
-    u->conf->addrs = url.addrs;
-    u->conf->naddrs = url.naddrs;
+    ngx_memzero(e, sizeof(ngx_http_admission_redis_endpoint_t));
+
+    e->name = u->name;
+
+    if (rc == NGX_OK) {
+        e->addrs = url.addrs;
+        e->naddrs = url.naddrs;
+    }
+
+    if (url.family == AF_UNIX) {
+        return NGX_CONF_OK;
+    }
+
+    e->host = url.host;
+    e->port = url.port;
+
+    if (e->host.len > 2 && e->host.data[0] == '[') {
+        e->host.data++;
+        e->host.len -= 2;
+        return NGX_CONF_OK;
+    }
+
+    e->is_name = (ngx_inet_addr(e->host.data, e->host.len) == INADDR_NONE);
 
     return NGX_CONF_OK;
 }
@@ -542,7 +641,7 @@ ngx_http_admission_redis_show(ngx_conf_t *cf,
         at = start;
     }
 
-    name = &u->conf->name;
+    name = &u->name;
 
     name->data = at;
     name->len = last - at;
@@ -556,6 +655,37 @@ ngx_http_admission_redis_show(ngx_conf_t *cf,
     p = ngx_cpymem(p, name->data, name->len);
 
     u->shown.len = p - u->shown.data;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u)
+{
+    ngx_uint_t                            i;
+    ngx_http_admission_redis_endpoint_t  *e;
+
+    if (u->conf->select.len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "database \"%V\" in \"admission_redis\": a cluster "
+                           "has database 0 alone", &u->db);
+        return NGX_CONF_ERROR;
+    }
+
+    e = u->conf->endpoints.elts;
+
+    for (i = 0; i < u->conf->endpoints.nelts; i++) {
+
+        if (e[i].host.len == 0) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"%V\" in \"admission_redis\": nodes of a "
+                               "cluster are reached by \"redis://host:port\"",
+                               &e[i].name);
+            return NGX_CONF_ERROR;
+        }
+    }
 
     return NGX_CONF_OK;
 }
@@ -612,7 +742,8 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
                        "\"rediss://host:port/db\", \"unix:/path\", "
                        "\"timeout=\", \"password_file=\", \"prefix=\", "
                        "\"tls_ca=\", \"tls_cert=\", \"tls_key=\", "
-                       "\"tls_name=\" or \"breaker=\"", &name);
+                       "\"tls_name=\", \"cluster=on\" or \"breaker=\"",
+                       &name);
 
     return NGX_CONF_ERROR;
 }
@@ -775,6 +906,28 @@ ngx_http_admission_redis_make_ssl(ngx_conf_t *cf,
                            : params->key.len ? "key" : "name", &u->shown);
         return NGX_CONF_ERROR;
     }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+{
+    if (u->cluster) {
+        return "has a duplicate \"cluster=\"";
+    }
+
+    if (value->len != 2 || ngx_strncmp(value->data, "on", 2) != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid \"cluster=%V\" in \"admission_redis\", "
+                           "use \"cluster=on\"", value);
+        return NGX_CONF_ERROR;
+    }
+
+    u->cluster = 1;
+    u->conf->cluster = 1;
 
     return NGX_CONF_OK;
 }

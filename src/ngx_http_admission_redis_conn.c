@@ -80,7 +80,9 @@ struct ngx_http_admission_redis_conn_s {
 
     ngx_str_t                             *name;
     ngx_addr_t                            *addrs;
+    ngx_addr_t                            *next_addrs; /* NULL: the same */
     ngx_uint_t                             naddrs;
+    ngx_uint_t                             next_naddrs;
     ngx_uint_t                             addr;      /* the current one */
     ngx_uint_t                             tried;     /* of this attempt */
 
@@ -101,6 +103,9 @@ struct ngx_http_admission_redis_conn_s {
     ngx_msec_t                             deadline;  /* of the attempt */
     ngx_event_t                            timer;
     ngx_event_t                            flush;
+
+    ngx_http_admission_redis_failed_pt     failed;
+    void                                  *data;
 
     ngx_log_t                              log;
     ngx_log_t                              no_log;
@@ -200,8 +205,8 @@ static u_char  ngx_http_admission_redis_buffer
 
 ngx_http_admission_redis_conn_t *
 ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
-    ngx_http_admission_redis_conf_t *conf, ngx_str_t *name, ngx_addr_t *addrs,
-    ngx_uint_t naddrs)
+    ngx_http_admission_redis_conf_t *conf, ngx_str_t *name,
+    ngx_http_admission_redis_failed_pt failed, void *data)
 {
     ngx_http_admission_redis_conn_t  *conn;
 
@@ -213,8 +218,8 @@ ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
     conn->conf = conf;
     conn->ident = -1;
     conn->name = name;
-    conn->addrs = addrs;
-    conn->naddrs = naddrs;
+    conn->failed = failed;
+    conn->data = data;
 
     conn->breaker.conf = &conf->breaker;
 
@@ -275,7 +280,78 @@ ngx_http_admission_redis_conn_close(ngx_http_admission_redis_conn_t *conn)
     }
 
     ngx_http_admission_redis_tls_cleanup(&conn->tls);
+
+    if (conn->addrs) {
+        ngx_free(conn->addrs);
+    }
+
+    if (conn->next_addrs) {
+        ngx_free(conn->next_addrs);
+    }
+
     ngx_free(conn);
+}
+
+
+ngx_int_t
+ngx_http_admission_redis_conn_addrs(ngx_http_admission_redis_conn_t *conn,
+    ngx_addr_t *addrs, ngx_uint_t naddrs)
+{
+    u_char      *p;
+    size_t       size;
+    ngx_uint_t   i;
+    ngx_addr_t  *copy;
+
+    size = naddrs * sizeof(ngx_addr_t);
+
+    for (i = 0; i < naddrs; i++) {
+        size += sizeof(ngx_sockaddr_t) + addrs[i].name.len;
+    }
+
+    copy = ngx_alloc(size, &conn->log);
+    if (copy == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* what has to be aligned comes first */
+
+    p = (u_char *) &copy[naddrs];
+
+    for (i = 0; i < naddrs; i++) {
+        copy[i].sockaddr = (struct sockaddr *) p;
+        copy[i].socklen = addrs[i].socklen;
+        ngx_memcpy(p, addrs[i].sockaddr, addrs[i].socklen);
+        p += sizeof(ngx_sockaddr_t);
+    }
+
+    for (i = 0; i < naddrs; i++) {
+        copy[i].name.data = p;
+        copy[i].name.len = addrs[i].name.len;
+        p = ngx_cpymem(p, addrs[i].name.data, addrs[i].name.len);
+    }
+
+    if (conn->next_addrs) {
+        ngx_free(conn->next_addrs);
+    }
+
+    conn->next_addrs = copy;
+    conn->next_naddrs = naddrs;
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_http_admission_redis_conn_busy(ngx_http_admission_redis_conn_t *conn)
+{
+    return !ngx_queue_empty(&conn->calls);
+}
+
+
+ngx_uint_t
+ngx_http_admission_redis_conn_ready(ngx_http_admission_redis_conn_t *conn)
+{
+    return conn->state == ngx_http_admission_redis_ready;
 }
 
 
@@ -336,6 +412,19 @@ static ngx_int_t
 ngx_http_admission_redis_attempt(ngx_http_admission_redis_conn_t *conn,
     ngx_msec_t timeout)
 {
+    if (conn->next_addrs) {
+
+        if (conn->addrs) {
+            ngx_free(conn->addrs);
+        }
+
+        conn->addrs = conn->next_addrs;
+        conn->naddrs = conn->next_naddrs;
+        conn->next_addrs = NULL;
+
+        conn->addr = 0;
+    }
+
     conn->tried = 0;
     conn->answered = 0;
     conn->deadline = ngx_current_msec + timeout;
@@ -1409,6 +1498,8 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
 
         ngx_add_timer(&conn->timer, pause);
     }
+
+    conn->failed(conn->data);
 
     ngx_http_admission_redis_complete_lost(&lost);
 }

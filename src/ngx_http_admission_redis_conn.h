@@ -28,12 +28,26 @@
 
 
 typedef struct ngx_http_admission_redis_conn_s  ngx_http_admission_redis_conn_t;
+typedef struct ngx_http_admission_redis_node_s  ngx_http_admission_redis_node_t;
+
+
+/* what a URL names */
+typedef struct {
+    ngx_str_t                              name;     /* for the log */
+    ngx_str_t                              host;     /* empty: a socket */
+    in_port_t                              port;
+    ngx_addr_t                            *addrs;    /* of the start */
+    ngx_uint_t                             naddrs;
+    unsigned                               is_name:1;
+} ngx_http_admission_redis_endpoint_t;
 
 
 struct ngx_http_admission_redis_conf_s {
-    ngx_str_t                              name;     /* for the log */
-    ngx_addr_t                            *addrs;    /* of the one node */
-    ngx_uint_t                             naddrs;
+    ngx_array_t                            endpoints;
+
+    ngx_str_t                              unresolved; /* a URL whose host
+                                                          is not found */
+    unsigned                               cluster:1;
 
     ngx_str_t                              auth;     /* commands, as sent; */
     ngx_str_t                              select;   /* empty: not needed */
@@ -55,6 +69,13 @@ typedef void (*ngx_http_admission_redis_answer_pt)(
     ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
 
 
+/*
+ * A connection has failed, or could not be made, or has ended: its calls are
+ * about to be answered.  Neither sends nor closes anything.
+ */
+typedef void (*ngx_http_admission_redis_failed_pt)(void *data);
+
+
 struct ngx_http_admission_redis_call_s {
 
     /* the connection's */
@@ -70,6 +91,10 @@ struct ngx_http_admission_redis_call_s {
     /* the client's */
 
     ngx_http_admission_redis_t            *redis;
+    ngx_http_admission_redis_node_t       *node;     /* it was sent to */
+    ngx_uint_t                             slot;     /* of a cluster */
+    ngx_uint_t                             hops;
+    ngx_msec_t                             again;    /* when, while held */
     ngx_http_admission_redis_script_t     *script;   /* until it was sent */
     ngx_http_admission_redis_done_pt       done;     /* NULL: cancelled */
     void                                  *data;
@@ -83,12 +108,29 @@ struct ngx_http_admission_redis_call_s {
 
 
 /*
- * addrs are those of one node, tried in turn.  name is "host[:port][/...]",
- * for the log and to be found in the node's certificate.  NULL: no memory.
+ * It has no address: nothing may be sent before it has.  name is
+ * "host[:port][/...]", for the log and to be found in the node's certificate.
+ * NULL: no memory.
  */
 ngx_http_admission_redis_conn_t *ngx_http_admission_redis_conn_create(
     ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf,
-    ngx_str_t *name, ngx_addr_t *addrs, ngx_uint_t naddrs);
+    ngx_str_t *name, ngx_http_admission_redis_failed_pt failed, void *data);
+
+/*
+ * The addresses of the node (copied), tried in turn, from the next time on
+ * that it connects; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_redis_conn_addrs(
+    ngx_http_admission_redis_conn_t *conn, ngx_addr_t *addrs,
+    ngx_uint_t naddrs);
+
+/* whether calls are out */
+ngx_uint_t ngx_http_admission_redis_conn_busy(
+    ngx_http_admission_redis_conn_t *conn);
+
+/* whether a call would go out now, as far as the connection is concerned */
+ngx_uint_t ngx_http_admission_redis_conn_ready(
+    ngx_http_admission_redis_conn_t *conn);
 
 /* the worker leaves: only calls that somebody waits for hold it from now on */
 void ngx_http_admission_redis_conn_leave(

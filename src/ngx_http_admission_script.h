@@ -37,7 +37,8 @@ void ngx_http_admission_scripts_init(void);
  * Runs a script: argv is its keys, nkeys of them (at least one, all of one
  * slot), then its arguments.  Returns, completes and cancels as
  * ngx_http_admission_redis_call() does; the completion is always preceded
- * by at most one EVALSHA and one EVAL.
+ * by at most one EVALSHA and one EVAL, but for those that a node of a cluster
+ * sent away.
  */
 ngx_http_admission_redis_call_t *ngx_http_admission_script_run(
     ngx_http_admission_redis_t *redis, ngx_http_admission_script_t *script,

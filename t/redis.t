@@ -87,7 +87,18 @@ accepted($_) for (
 
 # no message shows what stands before the @
 
-refused('redis://a redis://b', qr/cluster is not supported yet/);
+accepted($_) for (
+    'redis://127.0.0.1:7000 redis://127.0.0.1:7001',
+    'redis://127.0.0.1:7000/0 cluster=on',
+    'redis://u:p@127.0.0.1 redis://u:p@127.0.0.2 redis://127.0.0.3');
+
+refused('redis://127.0.0.1/1 cluster=on', qr/"1".*database 0 alone/);
+refused('redis://127.0.0.1 redis://127.0.0.2/2', qr/"2".*database 0 alone/);
+refused('unix:/run/s redis://127.0.0.1', qr{"/run/s".*"redis://host:port"});
+refused('redis://u:s3cret@127.0.0.1 redis://u:s3cret2@127.0.0.2',
+        qr{another user or password in "redis://127.0.0.2"});
+refused('redis://127.0.0.1 cluster=off', qr/"cluster=off".*"cluster=on"/);
+refused('redis://127.0.0.1 cluster=on cluster=on', qr/duplicate "cluster="/);
 refused('redis+sentinel://a,b/c', qr/Sentinel is not supported yet/);
 refused('http://u:s3cret@h', qr{unknown scheme of "http://h".*use "redis://"});
 refused('127.0.0.1:6379', qr{invalid parameter "127.0.0.1:6379".*"redis://});
@@ -108,8 +119,6 @@ refused("redis://127.0.0.1 timeout=$_", qr/"timeout=$_".*"1ms" to "60s"/)
 refused('redis://127.0.0.1 "prefix=a{b}"', qr/"prefix=a\{b\}".*braces/);
 refused('redis://127.0.0.1 password_file=none', qr/open\(\).*none" failed/);
 refused('redis://:s3cret@127.0.0.1 password_file=none', qr/use one of them/);
-refused("redis://127.0.0.1 $_", qr/not supported yet/)
-    for qw(cluster=on);
 
 
 # ---- ways to reach it

@@ -16,6 +16,7 @@ use Admission::Test;
 
 
 # port      (a free one)
+# host      its address, 127.0.0.1
 # config    lines for redis.conf, or one text
 # password  requirepass
 # acl       lines of an ACL file, ["user alice on >secret ~* &* +@all"]; there
@@ -28,11 +29,12 @@ use Admission::Test;
 
 sub start ($class, %opt) {
     my $port = $opt{port} // free_port;
-    my $dir = test_dir . "/redis-$port";
+    my $dir = test_dir . "/redis-$port" . ($opt{host} ? "-$opt{host}" : '');
 
     mkdir $dir or croak "$dir: $!";
 
-    my @config = ("port $port", "bind 127.0.0.1", "dir $dir",
+    my $host = $opt{host} // '127.0.0.1';
+    my @config = ("port $port", "bind $host", "dir $dir",
                   'save ""', 'appendonly no');
 
     push @config, "requirepass $opt{password}" if defined $opt{password};
@@ -60,7 +62,7 @@ sub start ($class, %opt) {
     write_file("$dir/redis.conf", join("\n", @config, ''));
 
     my $self = bless { port => $port, tls_port => $tls_port, dir => $dir,
-                       host => '127.0.0.1', password => $opt{password},
+                       host => $host, password => $opt{password},
                        module => !$opt{acl} }, $class;
 
     if ($opt{clock}) {
@@ -142,7 +144,7 @@ sub url ($self, %opt) {
 
     my $login = defined $password ? ($user // '') . ":$password\@" : '';
 
-    my $host = $opt{tls} && $opt{tls} ne '1' ? $opt{tls} : '127.0.0.1';
+    my $host = $opt{tls} && $opt{tls} ne '1' ? $opt{tls} : $self->{host};
 
     my $port = $opt{port} // ($opt{tls} ? $self->{tls_port} : $self->{port});
 
@@ -155,7 +157,7 @@ sub url ($self, %opt) {
 
 sub client ($self, %opt) {
     return Admission::Redis::Client->new(
-        host => '127.0.0.1', port => $self->{port},
+        host => $self->{host}, port => $self->{port},
         password => $self->{password}, %opt);
 }
 

@@ -1,0 +1,60 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A cluster of Redis: which node has a slot, learned from any node that
+ * answers, and what redirections say.
+ *
+ * The map is asked for when there is none, when a node says that it is out
+ * of date, when a connection to a node with slots fails, and now and then;
+ * at most once a second.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_REDIS_CLUSTER_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_REDIS_CLUSTER_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_redis_hold.h"
+#include "ngx_http_admission_redis_node.h"
+
+
+typedef struct ngx_http_admission_redis_cluster_s
+    ngx_http_admission_redis_cluster_t;
+
+
+/* NULL: no memory.  hold has the news when there is a map */
+ngx_http_admission_redis_cluster_t *ngx_http_admission_redis_cluster_create(
+    ngx_cycle_t *cycle, ngx_http_admission_redis_nodes_t *nodes,
+    ngx_http_admission_redis_hold_t *hold);
+
+/* before the nodes are closed */
+void ngx_http_admission_redis_cluster_close(
+    ngx_http_admission_redis_cluster_t *cluster);
+
+/*
+ * Sends or holds a call by its slot.  NGX_ERROR: neither, its node is known
+ * to be down.
+ */
+ngx_int_t ngx_http_admission_redis_cluster_send(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_call_t *call);
+
+/*
+ * An error was the answer.  NGX_OK: the call goes to where that says, or
+ * waits to be sent again; NGX_DECLINED: it is the final answer.
+ */
+ngx_int_t ngx_http_admission_redis_cluster_redirect(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_call_t *call, redisReply *reply);
+
+/* the connection of a node failed */
+void ngx_http_admission_redis_cluster_failed(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_node_t *node);
+
+
+#endif /* _NGX_HTTP_ADMISSION_REDIS_CLUSTER_H_INCLUDED_ */

@@ -1,0 +1,117 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The nodes of Redis that a worker knows of: each has a name, addresses, and
+ * a connection that is made when the first call goes to it.
+ *
+ * The addresses of a host name are those of the start of NGINX, or what the
+ * cluster says; with a "resolver" the name is looked up where there are
+ * none, and after each failure of the connection.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_REDIS_NODE_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_REDIS_NODE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_resolve.h"
+
+
+typedef struct ngx_http_admission_redis_nodes_s
+    ngx_http_admission_redis_nodes_t;
+
+
+struct ngx_http_admission_redis_node_s {
+    ngx_queue_t                            queue;
+    ngx_http_admission_redis_nodes_t      *nodes;
+    ngx_http_admission_redis_conn_t       *conn;
+
+    ngx_str_t                              name;      /* for the log */
+    ngx_str_t                              host;      /* empty: a socket */
+    in_port_t                              port;
+
+    ngx_http_admission_redis_resolve_t     resolve;
+    ngx_msec_t                             logged_at;
+
+    unsigned                               is_name:1; /* no address */
+    unsigned                               found:1;   /* has addresses */
+    unsigned                               logged:1;
+
+    /* the owner's */
+
+    ngx_uint_t                             round;
+    unsigned                               used:1;    /* it is kept */
+    unsigned                               has_slots:1;
+};
+
+
+struct ngx_http_admission_redis_nodes_s {
+    ngx_queue_t                            queue;
+    ngx_cycle_t                           *cycle;
+    ngx_http_admission_redis_conf_t       *conf;      /* of connections */
+    ngx_resolver_t                        *resolver;
+
+    /*
+     * A connection failed, or the addresses of a node have become known;
+     * neither may send or close anything
+     */
+    void                                 (*failed)(void *data,
+                                     ngx_http_admission_redis_node_t *node);
+    void                                 (*found)(void *data);
+    void                                  *data;
+};
+
+
+void ngx_http_admission_redis_nodes_init(
+    ngx_http_admission_redis_nodes_t *nodes, ngx_cycle_t *cycle,
+    ngx_http_admission_redis_conf_t *conf);
+
+/* closes all connections and forgets all nodes */
+void ngx_http_admission_redis_nodes_close(
+    ngx_http_admission_redis_nodes_t *nodes);
+
+/* forgets nodes that are not used; not from within an answer */
+void ngx_http_admission_redis_nodes_sweep(
+    ngx_http_admission_redis_nodes_t *nodes);
+
+/* as ngx_http_admission_redis_conn_leave() */
+void ngx_http_admission_redis_nodes_leave(
+    ngx_http_admission_redis_nodes_t *nodes);
+
+/* that of the configuration; NULL: no memory */
+ngx_http_admission_redis_node_t *ngx_http_admission_redis_node_of(
+    ngx_http_admission_redis_nodes_t *nodes,
+    ngx_http_admission_redis_endpoint_t *endpoint);
+
+/* that of a host name or address; NULL: no memory, or there can be none */
+ngx_http_admission_redis_node_t *ngx_http_admission_redis_node_at(
+    ngx_http_admission_redis_nodes_t *nodes, ngx_str_t *host, in_port_t port);
+
+/* an address, as text, of a host name that has none yet */
+void ngx_http_admission_redis_node_hint(
+    ngx_http_admission_redis_node_t *node, ngx_str_t *address);
+
+/*
+ * As ngx_http_admission_redis_conn_send(); NGX_AGAIN: not taken, the
+ * address is not known yet.
+ */
+ngx_int_t ngx_http_admission_redis_node_send(
+    ngx_http_admission_redis_node_t *node,
+    ngx_http_admission_redis_call_t *call);
+
+/*
+ * Sends a command of the client's own.  The answer comes with it as call->
+ * data, and a call that is the handler's to free with ngx_free().
+ */
+ngx_int_t ngx_http_admission_redis_node_ask(
+    ngx_http_admission_redis_node_t *node, ngx_str_t *command,
+    ngx_http_admission_redis_answer_pt answer, void *data);
+
+
+#endif /* _NGX_HTTP_ADMISSION_REDIS_NODE_H_INCLUDED_ */
