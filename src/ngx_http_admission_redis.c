@@ -20,6 +20,7 @@
 #include "ngx_http_admission_redis_hold.h"
 #include "ngx_http_admission_redis_node.h"
 #include "ngx_http_admission_redis_reply.h"
+#include "ngx_http_admission_redis_sentinel.h"
 #include "ngx_http_admission_redis_slots.h"
 #include "ngx_http_admission_text.h"
 
@@ -43,6 +44,7 @@ struct ngx_http_admission_redis_s {
 
     ngx_http_admission_redis_node_t       *node;
     ngx_http_admission_redis_cluster_t    *cluster;
+    ngx_http_admission_redis_sentinel_t   *sentinel;
 
     ngx_queue_t                            free;
     ngx_uint_t                             nfree;
@@ -128,6 +130,13 @@ ngx_http_admission_redis_create(ngx_cycle_t *cycle,
         return redis->cluster ? redis : NULL;
     }
 
+    if (conf->master.len) {
+        redis->sentinel = ngx_http_admission_redis_sentinel_create(cycle,
+                                                                &redis->nodes,
+                                                                &redis->hold);
+        return redis->sentinel ? redis : NULL;
+    }
+
     endpoint = conf->endpoints.elts;
 
     redis->node = ngx_http_admission_redis_node_of(&redis->nodes, endpoint);
@@ -150,6 +159,10 @@ ngx_http_admission_redis_close(ngx_http_admission_redis_t *redis)
 
     if (redis->cluster) {
         ngx_http_admission_redis_cluster_close(redis->cluster);
+    }
+
+    if (redis->sentinel) {
+        ngx_http_admission_redis_sentinel_close(redis->sentinel);
     }
 
     ngx_http_admission_redis_nodes_close(&redis->nodes);
@@ -275,6 +288,10 @@ ngx_http_admission_redis_failed(void *data,
     if (redis->cluster) {
         ngx_http_admission_redis_cluster_failed(redis->cluster, node);
     }
+
+    if (redis->sentinel) {
+        ngx_http_admission_redis_sentinel_failed(redis->sentinel, node);
+    }
 }
 
 
@@ -308,6 +325,7 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
     call->deadline = ngx_current_msec + redis->conf->timeout;
 
     call->hops = 0;
+    call->probe = 0;
     call->slot = redis->cluster ? ngx_http_admission_redis_slot(key) : 0;
 
     call->nbufs = 1;
@@ -339,6 +357,10 @@ ngx_http_admission_redis_send(ngx_http_admission_redis_call_t *call)
 
     if (redis->cluster) {
         return ngx_http_admission_redis_cluster_send(redis->cluster, call);
+    }
+
+    if (redis->sentinel) {
+        return ngx_http_admission_redis_sentinel_send(redis->sentinel, call);
     }
 
     rc = ngx_http_admission_redis_node_send(redis->node, call);
@@ -395,16 +417,30 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
 
     redis = call->redis;
 
-    if (rc == NGX_DECLINED) {
+    if (call->probe) {
+        ngx_http_admission_redis_cluster_probed(redis->cluster, call, rc,
+                                                reply);
+    }
 
-        if (redis->cluster
-            && !redis->closed
-            && ngx_http_admission_redis_cluster_redirect(redis->cluster, call,
-                                                         reply)
-               == NGX_OK)
+    if (rc == NGX_DECLINED && redis->cluster && !redis->closed) {
+
+        switch (ngx_http_admission_redis_cluster_redirect(redis->cluster, call,
+                                                          reply))
         {
+        case NGX_OK:
             return;
+
+        case NGX_ERROR:
+            rc = NGX_ERROR;
+            reply = NULL;
+            break;
+
+        default: /* NGX_DECLINED */
+            break;
         }
+    }
+
+    if (rc == NGX_DECLINED) {
 
         if (call->script && ngx_http_admission_redis_is(reply, "NOSCRIPT")) {
 

@@ -10,6 +10,10 @@
  *   ASK          this call alone goes to the other node, after ASKING
  *   TRYAGAIN     the keys are on their way from node to node: a little later
  *   CLUSTERDOWN  a little later as well; there may be another map by then
+ *
+ * While the master of a slot is down, a call now and then goes to one of its
+ * replicas: the first to find out that it has become the master.  Until then
+ * it says MOVED.
  */
 
 
@@ -27,6 +31,8 @@
 
 #define NGX_HTTP_ADMISSION_REDIS_TRYAGAIN  20        /* ms */
 #define NGX_HTTP_ADMISSION_REDIS_NO_SLOT   50        /* ms */
+
+#define NGX_HTTP_ADMISSION_REDIS_PROBE     100       /* ms, at least */
 
 #define NGX_HTTP_ADMISSION_REDIS_REFRESH   1000      /* ms, at least */
 #define NGX_HTTP_ADMISSION_REDIS_RETRY     250       /* ms, nobody answered */
@@ -91,6 +97,11 @@ static void ngx_http_admission_redis_cluster_map(
 static ngx_http_admission_redis_node_t *ngx_http_admission_redis_cluster_node(
     ngx_http_admission_redis_cluster_t *cluster, redisReply *reply,
     ngx_http_admission_redis_node_t *asked);
+
+static ngx_int_t ngx_http_admission_redis_cluster_probe(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_node_t *master,
+    ngx_http_admission_redis_call_t *call);
 
 static ngx_int_t ngx_http_admission_redis_cluster_follow(
     ngx_http_admission_redis_cluster_t *cluster,
@@ -189,7 +200,91 @@ ngx_http_admission_redis_cluster_send(
         return NGX_OK;
     }
 
+    if (rc == NGX_ERROR) {
+        return ngx_http_admission_redis_cluster_probe(cluster, node, call);
+    }
+
     return rc;
+}
+
+
+static ngx_int_t
+ngx_http_admission_redis_cluster_probe(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_node_t *master,
+    ngx_http_admission_redis_call_t *call)
+{
+    ngx_queue_t                      *q, *nodes;
+    ngx_http_admission_redis_node_t  *node;
+
+    if (ngx_current_msec - master->probed_at
+        < NGX_HTTP_ADMISSION_REDIS_PROBE)
+    {
+        return NGX_ERROR;
+    }
+
+    master->probed_at = ngx_current_msec;
+
+    nodes = &cluster->nodes->queue;
+    q = ngx_queue_head(nodes);
+
+    while (q != ngx_queue_sentinel(nodes)) {
+        node = ngx_queue_data(q, ngx_http_admission_redis_node_t, queue);
+        q = ngx_queue_next(q);
+
+        if (node->master != master) {
+            continue;
+        }
+
+        /* the next time it is another's turn */
+
+        ngx_queue_remove(&node->queue);
+        ngx_queue_insert_tail(nodes, &node->queue);
+
+        if (ngx_http_admission_redis_node_send(node, call) == NGX_OK) {
+            call->probe = 1;
+            return NGX_OK;
+        }
+
+        break;
+    }
+
+    return NGX_ERROR;
+}
+
+
+void
+ngx_http_admission_redis_cluster_probed(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply)
+{
+    ngx_uint_t                        i;
+    ngx_http_admission_redis_node_t  *node, *old;
+
+    call->probe = 0;
+
+    if (rc == NGX_ERROR
+        || (rc == NGX_DECLINED
+            && !ngx_http_admission_redis_is(reply, "NOSCRIPT")))
+    {
+        return;
+    }
+
+    /* it runs calls: the slots are its own now */
+
+    node = call->node;
+    old = cluster->slots[call->slot];
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_REDIS_SLOTS; i++) {
+        if (cluster->slots[i] == old) {
+            cluster->slots[i] = node;
+        }
+    }
+
+    node->master = NULL;
+    node->has_slots = 1;
+
+    ngx_http_admission_redis_cluster_want(cluster);
 }
 
 
@@ -526,7 +621,7 @@ ngx_http_admission_redis_cluster_map(
     size_t                            i, n;
     ngx_queue_t                      *q;
     redisReply                       *range;
-    ngx_http_admission_redis_node_t  *node;
+    ngx_http_admission_redis_node_t  *node, *replica;
 
     for (q = ngx_queue_head(&cluster->nodes->queue);
          q != ngx_queue_sentinel(&cluster->nodes->queue);
@@ -535,6 +630,7 @@ ngx_http_admission_redis_cluster_map(
         node = ngx_queue_data(q, ngx_http_admission_redis_node_t, queue);
         node->used = 0;
         node->has_slots = 0;
+        node->master = NULL;
     }
 
     ngx_memzero(cluster->slots, sizeof(cluster->slots));
@@ -556,12 +652,13 @@ ngx_http_admission_redis_cluster_map(
             }
         }
 
-        /* who may be asked when no master answers */
-
         for (n = 3; n < range->elements; n++) {
-            (void) ngx_http_admission_redis_cluster_node(cluster,
-                                                         range->element[n],
-                                                         asked);
+            replica = ngx_http_admission_redis_cluster_node(cluster,
+                                                            range->element[n],
+                                                            asked);
+            if (replica) {
+                replica->master = node;
+            }
         }
     }
 }
@@ -681,7 +778,7 @@ ngx_http_admission_redis_cluster_follow(
         return NGX_OK;
     }
 
-    return rc == NGX_OK ? NGX_OK : NGX_DECLINED;
+    return rc;
 }
 
 

@@ -45,11 +45,17 @@ ngx_int_t ngx_http_admission_redis_cluster_send(
 
 /*
  * An error was the answer.  NGX_OK: the call goes to where that says, or
- * waits to be sent again; NGX_DECLINED: it is the final answer.
+ * waits to be sent again; NGX_ERROR: nobody is there; NGX_DECLINED: it is the
+ * final answer.
  */
 ngx_int_t ngx_http_admission_redis_cluster_redirect(
     ngx_http_admission_redis_cluster_t *cluster,
     ngx_http_admission_redis_call_t *call, redisReply *reply);
+
+/* any answer to a call with "probe", before all else */
+void ngx_http_admission_redis_cluster_probed(
+    ngx_http_admission_redis_cluster_t *cluster,
+    ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
 
 /* the connection of a node failed */
 void ngx_http_admission_redis_cluster_failed(

@@ -9,6 +9,8 @@
  *     unix:/path[?db=N]
  *     unix://[user[:password]@]/path[?db=N]
  *
+ *     redis+sentinel://[user[:password]@]host[:port][,host...]/name[/db]
+ *
  * Several URLs, or "cluster=on", are seeds of a cluster.
  *
  * ":password@" is the password of the default user.  User and password are
@@ -24,6 +26,7 @@
 
 
 #define NGX_HTTP_ADMISSION_REDIS_PORT          6379
+#define NGX_HTTP_ADMISSION_REDIS_SENTINEL_PORT 26379
 #define NGX_HTTP_ADMISSION_REDIS_TIMEOUT       200
 #define NGX_HTTP_ADMISSION_REDIS_TIMEOUT_MAX   60000
 #define NGX_HTTP_ADMISSION_REDIS_PASSWORD_MAX  4096
@@ -77,8 +80,10 @@ static char *ngx_http_admission_redis_parse_userinfo(ngx_conf_t *cf,
 static ngx_uint_t ngx_http_admission_redis_same(ngx_str_t *a, ngx_str_t *b);
 static ngx_int_t ngx_http_admission_redis_unescape(ngx_conf_t *cf,
     ngx_str_t *dst, u_char *p, u_char *last);
+static char *ngx_http_admission_redis_parse_sentinel(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *rest);
 static char *ngx_http_admission_redis_add_endpoint(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *host);
+    ngx_http_admission_redis_url_t *u, ngx_str_t *host, in_port_t port);
 static char *ngx_http_admission_redis_show(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u);
 static char *ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
@@ -308,18 +313,13 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
     }
 
     if (ngx_http_admission_redis_skip(&rest, "redis+sentinel://")) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%V\" in \"admission_redis\": "
-                           "Sentinel is not supported yet, use "
-                           "\"redis://\", \"rediss://\" or \"unix:\"",
-                           &u->shown);
-        return NGX_CONF_ERROR;
+        return ngx_http_admission_redis_parse_sentinel(cf, u, &rest);
     }
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "unknown scheme of \"%V\" in \"admission_redis\", "
-                       "use \"redis://\", \"rediss://\" or \"unix:\"",
-                       &u->shown);
+                       "use \"redis://\", \"rediss://\", "
+                       "\"redis+sentinel://\" or \"unix:\"", &u->shown);
 
     return NGX_CONF_ERROR;
 }
@@ -367,7 +367,67 @@ ngx_http_admission_redis_parse_tcp(ngx_conf_t *cf,
         u->db.len = last - u->db.data;
     }
 
-    return ngx_http_admission_redis_add_endpoint(cf, u, &host);
+    return ngx_http_admission_redis_add_endpoint(cf, u, &host,
+                                               NGX_HTTP_ADMISSION_REDIS_PORT);
+}
+
+
+static char *
+ngx_http_admission_redis_parse_sentinel(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_str_t *rest)
+{
+    u_char     *p, *last, *slash, *comma;
+    ngx_str_t   host;
+
+    if (ngx_http_admission_redis_parse_userinfo(cf, u, rest) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    p = rest->data;
+    last = p + rest->len;
+    slash = ngx_strlchr(p, last, '/');
+
+    if (slash == NULL || slash + 1 == last || slash[1] == '/') {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "no name of a master in \"%V\" of "
+                           "\"admission_redis\", use "
+                           "\"redis+sentinel://host:port,host:port/name\"",
+                           &u->shown);
+        return NGX_CONF_ERROR;
+    }
+
+    u->conf->master.data = slash + 1;
+    u->conf->master.len = last - slash - 1;
+
+    last = ngx_strlchr(slash + 1, last, '/');
+
+    if (last) {
+        u->db.data = last + 1;
+        u->db.len = rest->data + rest->len - u->db.data;
+        u->conf->master.len = last - slash - 1;
+    }
+
+    for ( ;; ) {
+        comma = ngx_strlchr(p, slash, ',');
+
+        host.data = p;
+        host.len = (comma ? comma : slash) - p;
+
+        u->name = host;
+
+        if (ngx_http_admission_redis_add_endpoint(cf, u, &host,
+                                      NGX_HTTP_ADMISSION_REDIS_SENTINEL_PORT)
+            != NGX_CONF_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+
+        if (comma == NULL) {
+            return NGX_CONF_OK;
+        }
+
+        p = comma + 1;
+    }
 }
 
 
@@ -420,7 +480,7 @@ ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
     p = ngx_cpymem(path.data, "unix:", sizeof("unix:") - 1);
     ngx_memcpy(p, rest->data, rest->len);
 
-    return ngx_http_admission_redis_add_endpoint(cf, u, &path);
+    return ngx_http_admission_redis_add_endpoint(cf, u, &path, 0);
 }
 
 
@@ -550,7 +610,7 @@ ngx_http_admission_redis_unescape(ngx_conf_t *cf, ngx_str_t *dst, u_char *p,
 
 static char *
 ngx_http_admission_redis_add_endpoint(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *host)
+    ngx_http_admission_redis_url_t *u, ngx_str_t *host, in_port_t port)
 {
     ngx_url_t                             url;
     ngx_int_t                             rc;
@@ -559,7 +619,7 @@ ngx_http_admission_redis_add_endpoint(ngx_conf_t *cf,
     ngx_memzero(&url, sizeof(ngx_url_t));
 
     url.url = *host;
-    url.default_port = NGX_HTTP_ADMISSION_REDIS_PORT;
+    url.default_port = port;
 
     rc = ngx_parse_url(cf->pool, &url);
 
@@ -666,6 +726,14 @@ ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
 {
     ngx_uint_t                            i;
     ngx_http_admission_redis_endpoint_t  *e;
+
+    if (u->conf->master.len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"redis+sentinel://\" in \"admission_redis\" with "
+                           "another URL or \"cluster=on\": give all sentinels "
+                           "in one URL, a cluster has none");
+        return NGX_CONF_ERROR;
+    }
 
     if (u->conf->select.len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,

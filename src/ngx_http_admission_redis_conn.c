@@ -355,6 +355,13 @@ ngx_http_admission_redis_conn_ready(ngx_http_admission_redis_conn_t *conn)
 }
 
 
+ngx_uint_t
+ngx_http_admission_redis_conn_down(ngx_http_admission_redis_conn_t *conn)
+{
+    return conn->failures != 0;
+}
+
+
 ngx_int_t
 ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_call_t *call)

@@ -47,6 +47,8 @@ struct ngx_http_admission_redis_conf_s {
 
     ngx_str_t                              unresolved; /* a URL whose host
                                                           is not found */
+    ngx_str_t                              master;   /* its name; endpoints
+                                                        are sentinels */
     unsigned                               cluster:1;
 
     ngx_str_t                              auth;     /* commands, as sent; */
@@ -100,6 +102,7 @@ struct ngx_http_admission_redis_call_s {
     void                                  *data;
     void                                  *own;      /* freed with the call */
     unsigned                               background:1;
+    unsigned                               probe:1;  /* at a replica */
 
     size_t                                 size;     /* of the command */
     size_t                                 count;    /* of its "*N\r\n" */
@@ -134,6 +137,10 @@ ngx_uint_t ngx_http_admission_redis_conn_ready(
 
 /* the worker leaves: only calls that somebody waits for hold it from now on */
 void ngx_http_admission_redis_conn_leave(
+    ngx_http_admission_redis_conn_t *conn);
+
+/* whether the last attempts to connect to it failed */
+ngx_uint_t ngx_http_admission_redis_conn_down(
     ngx_http_admission_redis_conn_t *conn);
 
 /* completes what is still out with NGX_ERROR; nothing is sent after it */

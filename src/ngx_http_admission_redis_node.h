@@ -45,6 +45,8 @@ struct ngx_http_admission_redis_node_s {
 
     /* the owner's */
 
+    ngx_http_admission_redis_node_t       *master;    /* of a replica */
+    ngx_msec_t                             probed_at;
     ngx_uint_t                             round;
     unsigned                               used:1;    /* it is kept */
     unsigned                               has_slots:1;

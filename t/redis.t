@@ -99,7 +99,17 @@ refused('redis://u:s3cret@127.0.0.1 redis://u:s3cret2@127.0.0.2',
         qr{another user or password in "redis://127.0.0.2"});
 refused('redis://127.0.0.1 cluster=off', qr/"cluster=off".*"cluster=on"/);
 refused('redis://127.0.0.1 cluster=on cluster=on', qr/duplicate "cluster="/);
-refused('redis+sentinel://a,b/c', qr/Sentinel is not supported yet/);
+accepted($_) for (
+    'redis+sentinel://127.0.0.1/tickets',
+    'redis+sentinel://u:p@127.0.0.1:7000,[::1]:7001,127.0.0.3/tickets/2');
+
+refused("redis+sentinel://$_", qr{no name of a master.*"redis\+sentinel://})
+    for qw(127.0.0.1 127.0.0.1/ 127.0.0.1//2);
+refused('redis+sentinel:///x', qr{no host in "redis\+sentinel:///x"});
+refused('redis+sentinel://127.0.0.1,/x', qr/no host in/);
+refused('redis+sentinel://127.0.0.1/x/y', qr/invalid database "y"/);
+refused('redis+sentinel://127.0.0.1/x redis://127.0.0.1',
+        qr/with another URL or "cluster=on"/);
 refused('http://u:s3cret@h', qr{unknown scheme of "http://h".*use "redis://"});
 refused('127.0.0.1:6379', qr{invalid parameter "127.0.0.1:6379".*"redis://});
 refused('redis://127.0.0.1 color=red', qr/invalid parameter "color".*timeout=/);

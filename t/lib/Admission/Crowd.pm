@@ -147,6 +147,7 @@ sub heard ($self, $user, $json) {
     return if $user->{state} =~ /^(?:left|done)$/;
 
     if ($json->{status} eq 'queued') {
+        $user->{thrown}++ if $user->{state} eq 'in';
         $user->{state} = 'waiting';
         $user->{place} = $json->{place} if $json->{place};
         $user->{score} = jwt_decode($user->{place})->{score}

@@ -26,6 +26,7 @@ use Admission::Test;
 # unix      true: listen on a unix socket as well, see unix_path
 # tls       [CA, its certificate], see Admission::Certs: listen for TLS as well,
 #           see tls_port
+# args      [more arguments of the command]
 
 sub start ($class, %opt) {
     my $port = $opt{port} // free_port;
@@ -63,7 +64,7 @@ sub start ($class, %opt) {
 
     my $self = bless { port => $port, tls_port => $tls_port, dir => $dir,
                        host => $host, password => $opt{password},
-                       module => !$opt{acl} }, $class;
+                       module => !$opt{acl}, args => $opt{args} // [] }, $class;
 
     if ($opt{clock}) {
         $self->set_clock(0);
@@ -108,7 +109,8 @@ sub launch ($self) {
     $self->{process} = Admission::Process->start(
         name => "redis-$self->{port}", dir => $self->{dir},
         env => $self->{env} // {},
-        command => [ 'redis-server', "$self->{dir}/redis.conf" ]);
+        command => [ 'redis-server', "$self->{dir}/redis.conf",
+                     $self->{args}->@* ]);
 
     wait_until {
         !$self->{process}->alive

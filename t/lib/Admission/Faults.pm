@@ -1,0 +1,200 @@
+# A crowd at a site of two instances while something happens to Redis, and
+# what the users saw of it, by NGINX's own log.
+#
+#     my $faults = Admission::Faults->new(redis => $cluster, users => 400);
+#     $faults->at(3, 'the master dies', sub { ... });
+#     $faults->run;           # all that has to hold, whatever happened
+#     $faults->outages;       # [[from, to], ...], in seconds of its time
+
+package Admission::Faults;
+
+use v5.36;
+
+use List::Util qw(max);
+use Time::HiRes qw(time);
+
+use Admission::Crowd;
+use Admission::Site;
+use Admission::Test ();
+
+BEGIN {
+    *slow = \&Admission::Test::slow;
+    *read_file = \&Admission::Test::read_file;
+}
+
+
+# redis, users, threshold (30), timeout in ms (1000), arrive, stay, time of
+# the run (120); lossy: Redis may forget what it had acknowledged just before
+
+sub new ($class, %opt) {
+    my $self = bless { users => 300, threshold => 30, timeout => 1000,
+                       arrive => 8, stay => [0.2, 1], run => 120, %opt,
+                       windows => [] }, $class;
+
+    my $timeout = $self->{timeout} * slow;
+
+    $self->{site} = Admission::Site->start(
+        instances => 2, connections => 1024, redis => $self->{redis},
+        timeout => "${timeout}ms",
+        http => 'log_format times "$msec $request_time $status $uri";'
+                . ' access_log times.log times;',
+        events => "default threshold=$self->{threshold} admit_interval=200ms "
+                  . 'claim_ttl=20s seen_ttl=30s restore_wait=3s '
+                  . 'active_ttl=30s;');
+
+    $self->{crowd} = Admission::Crowd->new(
+        site => $self->{site}, users => $self->{users},
+        threshold => $self->{threshold}, arrive => $self->{arrive},
+        poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2);
+
+    return $self;
+}
+
+
+sub site ($self)  { return $self->{site} }
+sub crowd ($self) { return $self->{crowd} }
+
+
+# After so many seconds, and when what `when` asks is true, something happens
+# by which calls may fail for as long as `outage` says (0: none).
+
+sub at ($self, $seconds, $what, $code, %opt) {
+    my $swarm = $self->{crowd}{swarm};
+    my $start = time;
+    my $happen;
+
+    $happen = sub {
+        return $swarm->timer(0.1, $happen)
+            if $opt{when} && !eval { $opt{when}->() };
+
+        my $now = time;
+        Test::More::note(sprintf 'at %.1f s: %s', $now - $start, $what);
+        push $self->{windows}->@*, [ $now, $now + $opt{outage} * slow ]
+            if $opt{outage};
+        $code->();
+        $self->{happened}++;
+    };
+
+    $swarm->timer($seconds, $happen);
+    $self->{faults}++;
+}
+
+
+# When the code returns true, asked every 20 ms, from a fault on: its name
+# and the time are remembered.
+
+sub watch ($self, $name, $code) {
+    my $again;
+    $again = sub {
+        return $self->{seen}{$name} = time if eval { $code->() };
+        $self->{crowd}{swarm}->timer(0.02, $again);
+    };
+    $again->();
+}
+
+
+# [end, took, status, uri] of every request, in order of the ends
+
+sub requests ($self) {
+    return sort { $a->[0] <=> $b->[0] }
+           map { [ split ] }
+           map { split /\n/, read_file($_->dir . '/times.log') }
+           map { $self->{site}->nginx($_) } 0, 1;
+}
+
+
+sub run ($self) {
+    my $crowd = $self->{crowd};
+
+    Test::More::ok($crowd->run($self->{run}), 'everybody got in or left')
+        or Test::More::diag(join "\n", ($crowd->lost)[0 .. 20]);
+    Test::More::note($crowd->report);
+    Test::More::is($self->{happened}, $self->{faults}, 'all faults happened');
+
+    Test::More::is_deeply($crowd->{violations}, [],
+                          'no invariant was broken');
+    Test::More::is($crowd->{max_active}, $self->{threshold},
+                   'all slots were used');
+
+    my @thrown = map { $_->{id} } grep { $_->{thrown} } $crowd->users;
+    Test::More::is_deeply(\@thrown, [], 'nobody was let in and had to wait');
+
+    # an admission that Redis forgot before anybody heard of it comes again
+    my @twice = $self->{lossy} ? () : map { "$_->{id}: $_->{admissions}" }
+                grep { $_->{admissions} > 1 && ($_->{silence} // 0) < 18 }
+                $crowd->users;
+    Test::More::is_deeply(\@twice, [], 'nobody was let in twice');
+
+    my @fallen = map { $_->{id} } grep { $_->{lost} } $crowd->users;
+    Test::More::is_deeply(\@fallen, [], 'nobody fell out of the queue');
+    Test::More::is(scalar(grep { !$_->{booked} } $crowd->in_state('done')), 0,
+                   'everybody who got in has booked');
+
+    $self->check_times;
+}
+
+
+# By NGINX's log: nothing took longer than the deadline and 100 ms, nothing
+# but a 503 went wrong, and that in the time of an outage.
+
+sub check_times ($self) {
+    my $most = ($self->{timeout} / 1000 + 0.1) * slow;
+    my @requests = $self->requests;
+    my @failed = grep { $_->[2] >= 500 } @requests;
+    my @queue = sort { $a <=> $b }
+                map { $_->[1] } grep { $_->[3] =~ m{^/api/queue/} } @requests;
+
+    # what a request without Redis takes where the machine is busy
+    my $stall = max map { $_->[1] }
+                    grep { $_->[3] !~ m{^/api/queue/} } @requests;
+
+    Test::More::note(sprintf '%d requests, the longest %.3f s, without Redis '
+                     . '%.3f s; %d x 503', scalar @requests, $queue[-1],
+                     $stall, scalar @failed);
+
+    Test::More::cmp_ok($queue[$#queue * 0.99], '<=', $most,
+                       'calls end within the deadline and 100 ms');
+    Test::More::cmp_ok($queue[-1], '<=', $most + $stall,
+                       'all of them, but for what others take here');
+
+    if ($queue[-1] > $most) {
+        Test::More::diag("@$_") for grep { $_->[1] > $most } @requests;
+    }
+    Test::More::is(scalar(grep { $_->[2] != 503 } @failed), 0,
+                   'what failed was a 503');
+
+    my @stray = grep {
+        my $end = $_->[0];
+        !grep { $end >= $_->[0] && $end <= $_->[1] } $self->{windows}->@*;
+    } @failed;
+
+    Test::More::is(scalar @stray, 0, 'errors only in the outage')
+        or Test::More::diag(join "\n", map { "@$_" } @stray[0 .. 9]);
+
+    for my $i (0 .. $self->{windows}->$#*) {
+        my ($from, $to) = $self->{windows}[$i]->@*;
+        my @in = grep { $_->[0] >= $from && $_->[0] <= $to } @failed;
+        Test::More::note(@in
+            ? sprintf('outage %d: %d x 503, the first after %.2f s, the last '
+                      . 'after %.2f s', $i + 1, scalar @in,
+                      $in[0][0] - $from, $in[-1][0] - $from)
+            : sprintf('outage %d: not noticed', $i + 1));
+    }
+}
+
+
+# Seconds from what was watched to the first answer of the queue that was no
+# error, begun after it.
+
+sub back_after ($self, $name) {
+    my $seen = $self->{seen}{$name} // return;
+
+    my ($first) = grep { $_->[2] == 200 && $_->[3] =~ m{^/api/queue/}
+                         && $_->[0] - $_->[1] >= $seen - 0.02 }
+                  $self->requests;
+
+    return $first ? $first->[0] - $seen : undef;
+}
+
+
+1;

@@ -1,0 +1,114 @@
+# A Redis master with replicas and the sentinels that watch it; each of them
+# is an Admission::Redis.  For Admission::Site it is a Redis: commands go to
+# the master of the moment.
+#
+#     my $sentinel = Admission::Sentinel->start;
+#     my $site = Admission::Site->start(redis => $sentinel);
+#     $sentinel->master->kill9;
+
+package Admission::Sentinel;
+
+use v5.36;
+
+use Carp;
+
+use Admission::Redis;
+use Admission::Test;
+
+
+# name       of the master, tickets
+# replicas   1
+# sentinels  3
+# timeout    ms until a master that is silent is down, 1000
+
+sub start ($class, %opt) {
+    my $self = bless { name => 'tickets', replicas => 1, sentinels => 3,
+                       timeout => 1000, %opt }, $class;
+
+    my $master = Admission::Redis->start(
+        config => [ 'repl-diskless-sync-delay 0' ]);
+    my $port = $master->port;
+
+    $self->{nodes} = [ $master, map {
+        Admission::Redis->start(config => [
+            "replicaof 127.0.0.1 $port", 'repl-diskless-sync-delay 0' ])
+    } 1 .. $self->{replicas} ];
+
+    $_->{timeout} = 2 for $self->nodes;
+    $self->wait_replicas;
+
+    my $timeout = $self->{timeout} * slow;
+
+    $self->{watchers} = [ map {
+        Admission::Redis->start(args => [ '--sentinel' ], config => [
+            "sentinel monitor $self->{name} 127.0.0.1 $port 2",
+            "sentinel down-after-milliseconds $self->{name} $timeout",
+            "sentinel failover-timeout $self->{name} 5000" ])
+    } 1 .. $self->{sentinels} ];
+
+    wait_until { !grep { !$self->knows_all($_) } $self->watchers } 30
+        or croak 'the sentinels do not know each other';
+
+    return $self;
+}
+
+
+sub nodes ($self)    { return $self->{nodes}->@* }
+sub watchers ($self) { return $self->{watchers}->@* }
+
+
+# Whether a sentinel has found all others and the replicas.
+
+sub knows_all ($self, $watcher) {
+    my %about = $watcher->cmd('SENTINEL', 'MASTER', $self->{name})->@*;
+
+    return $about{'num-other-sentinels'} == $self->{sentinels} - 1
+           && $about{'num-slaves'} == $self->{replicas};
+}
+
+
+sub wait_replicas ($self) {
+    wait_until {
+        !grep {
+            my $info = $_->cmd('INFO', 'replication');
+            $info =~ /^role:slave/m && $info !~ /^master_link_status:up/m
+        } $self->nodes;
+    } 20 or croak 'the replicas do not follow';
+}
+
+
+# redis+sentinel://..., of all sentinels or of these
+
+sub url ($self, @watchers) {
+    return 'redis+sentinel://'
+           . join(',', map { '127.0.0.1:' . $_->port }
+                       @watchers ? @watchers : $self->watchers)
+           . "/$self->{name}";
+}
+
+
+# By the word of a sentinel: it may be dead, or take itself for a replica
+# still; one that was replaced may take itself for the master for some time.
+
+sub master ($self) {
+    my ($watcher) = $self->watchers;
+    my $port = $watcher->cmd('SENTINEL', 'GET-MASTER-ADDR-BY-NAME',
+                             $self->{name})->[1];
+
+    return (grep { $_->port == $port } $self->nodes)[0];
+}
+
+sub replica ($self) {
+    my $master = $self->master;
+    my ($replica) = grep { $_ != $master && !$_->{process}{finished} }
+                    $self->nodes;
+    return $replica;
+}
+
+
+sub cmd ($self, @argv) {
+    return $self->master->cmd(@argv);
+}
+
+
+1;
