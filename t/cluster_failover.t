@@ -10,7 +10,8 @@ use Admission::Cluster;
 use Admission::Faults;
 
 my $cluster = Admission::Cluster->start;
-my $faults = Admission::Faults->new(redis => $cluster,
+my $faults = Admission::Faults->new(redis => $cluster, arrive => 22,
+                                    lossy => 1,
                                     users => sanitized ? 200 : 400);
 my $key = '{concert}';
 my $dead;
@@ -35,11 +36,31 @@ $faults->at(5, 'the master dies', sub {
 
 $faults->at(13, 'it comes back', sub { $dead->launch });
 
+# nobody says that it is gone: calls time out until it is known to be
+
+$faults->at(15, 'the master hangs', sub {
+    my $replica = $cluster->replica_of($key);
+    $dead = $cluster->master_of($key);
+    $dead->sigstop;
+    $faults->watch(replaced => sub {
+        $replica->cmd('ROLE')->[0] eq 'master'
+            && $replica->cmd('CLUSTER', 'INFO') =~ /^cluster_state:ok/m;
+    });
+}, outage => 8, when => sub {
+    my $replica = $cluster->replica_of($key);
+    $replica->cmd('INFO', 'replication') =~ /^master_link_status:up/m;
+});
+
+$faults->at(22, 'it goes on', sub { $dead->sigcont },
+            when => sub { $faults->{seen}{replaced} });
+
 $faults->run;
 
-my $back = $faults->back_after('promoted');
-ok defined $back, 'a replica was promoted';
-note sprintf 'back %.2f s after that', $back;
-cmp_ok $back, "<", 1 * slow, "and found within a second";
+for my $name (qw(promoted replaced)) {
+    my $back = $faults->back_after($name);
+    ok defined $back, "$name: a replica took over";
+    note sprintf 'back %.2f s after that', $back;
+    cmp_ok $back, '<', 1 * slow, 'and was found within a second';
+}
 
 done_testing;
