@@ -48,7 +48,8 @@ typedef struct {
 
     ngx_http_admission_redis_conf_t       *conf;
 
-    unsigned                               tls:1;
+    unsigned                               tls:1;        /* a URL has it */
+    unsigned                               plain:1;      /* one has not */
     unsigned                               timeout:1;
     unsigned                               login:1;      /* of a URL */
     unsigned                               prefix:1;
@@ -300,6 +301,7 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
     rest = *arg;
 
     if (ngx_http_admission_redis_skip(&rest, "redis://")) {
+        u->plain = 1;
         return ngx_http_admission_redis_parse_tcp(cf, u, &rest);
     }
 
@@ -732,6 +734,14 @@ ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
                            "\"redis+sentinel://\" in \"admission_redis\" with "
                            "another URL or \"cluster=on\": give all sentinels "
                            "in one URL, a cluster has none");
+        return NGX_CONF_ERROR;
+    }
+
+    if (u->tls && u->plain) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"redis://\" and \"rediss://\" in "
+                           "\"admission_redis\": all nodes of a cluster are "
+                           "reached in the same way");
         return NGX_CONF_ERROR;
     }
 

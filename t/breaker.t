@@ -75,7 +75,7 @@ sub came () {
 }
 
 sub pings (@by) { return scalar grep { $_ eq 'PING' } map { @$_ } @by }
-sub calls (@by) { return grep { $_ ne 'PING' } map { @$_ } @by }
+sub calls (@by) { return grep { !/^(?:PING|INFO)$/ } map { @$_ } @by }
 
 
 my $nginx = Admission::Nginx->start(http => <<END, server => <<'END');

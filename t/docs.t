@@ -147,7 +147,8 @@ my ($acl) = $doc{redis} =~ /^( +ACL SETUSER .*?)\n\n/ms;
 
 # and what C sends
 
-$command{$_} = 1 for qw(eval evalsha info ping sadd select smembers srem zscore);
+$command{$_} = 1 for qw(asking cluster eval evalsha info ping sadd select
+                        smembers srem zscore);
 
 is_deeply [ sort $acl =~ /\+(\w+)/g ], [ sort keys %command ],
     'the ACL allows what the module sends and its scripts call, and no more';

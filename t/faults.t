@@ -7,23 +7,26 @@ use lib "$FindBin::Bin/lib";
 use Admission::Test;
 
 use Admission::Faults;
+use Admission::Proxy;
 use Admission::Redis;
-use Admission::Relay;
 
 
-# What the site sees as its Redis: NGINX goes through the relay, the test to
+# What the site sees as its Redis: NGINX goes through the proxy, the test to
 # the master of the moment.
 
 package Behind {
     sub new ($class, $redis) {
-        return bless { redis => $redis, master => $redis,
-                       relay => Admission::Relay->start($redis->port) },
+        return bless { master => $redis,
+                       proxy => Admission::Proxy->start($redis->port) },
             $class;
     }
 
-    sub url ($self)         { return $self->{relay}->url }
-    sub relay ($self)       { return $self->{relay} }
+    sub proxy ($self)       { return $self->{proxy} }
     sub cmd ($self, @argv)  { return $self->{master}->cmd(@argv) }
+
+    sub url ($self) {
+        return $self->{master}->url(port => $self->{proxy}->port);
+    }
 }
 
 
@@ -37,20 +40,20 @@ my $behind = Behind->new($redis);
 my $faults = Admission::Faults->new(redis => $behind, arrive => 20,
                                     lossy => 1,
                                     users => sanitized ? 250 : 500);
-my $relay = $behind->relay;
+my $proxy = $behind->proxy;
 
-$faults->at(1, 'Redis is 50 ms away', sub { $relay->set(delay => 0.05) });
-$faults->at(4, 'Redis is 500 ms away', sub { $relay->set(delay => 0.5) },
+$faults->at(1, 'Redis is 50 ms away', sub { $proxy->delay(0.05) });
+$faults->at(4, 'Redis is 500 ms away', sub { $proxy->delay(0.5) },
             outage => 4);
-$faults->at(7, 'Redis is here again', sub { $relay->set(delay => 0) });
-$faults->at(9, 'connections are cut', sub { $relay->cut }, outage => 2);
+$faults->at(7, 'Redis is here again', sub { $proxy->delay(0) });
+$faults->at(9, 'connections are cut', sub { $proxy->cut }, outage => 2);
 $faults->at(12, 'Redis hangs', sub { $redis->sigstop }, outage => 5);
 $faults->at(14, 'Redis goes on', sub { $redis->sigcont });
 
 $faults->at(17, 'the master is demoted', sub {
     $replica->cmd('REPLICAOF', 'NO', 'ONE');
     $redis->cmd('REPLICAOF', '127.0.0.1', $replica->port);
-    $relay->set(port => $replica->port);
+    $proxy->lead($replica->port);
     $behind->{master} = $replica;
     $faults->watch(promoted => sub { 1 });
 }, outage => 3);

@@ -37,7 +37,7 @@ my $dead = free_port;
 my ($first) = $sentinel->watchers;
 
 for my $url ($sentinel->url, $sentinel->url($first),
-             "redis+sentinel://127.0.0.1:$dead,127.0.0.1:" . $first->port
+             "redis+sentinel://tickets:tickets\@127.0.0.1:$dead,127.0.0.1:" . $first->port
              . '/tickets', $sentinel->url . '/0')
 {
     my $nginx = small($url);
@@ -45,7 +45,7 @@ for my $url ($sentinel->url, $sentinel->url($first),
     $nginx->quit;
 }
 
-my $nginx = small($sentinel->url =~ s/tickets/others/r);
+my $nginx = small($sentinel->url =~ s{/tickets\z}{/others}r);
 is joins($nginx)->status, 503, 'a name that they do not know: 503';
 like $nginx->error_log,
      qr/redis sentinel \S+ about "others": it knows no such master/,

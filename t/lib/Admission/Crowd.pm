@@ -230,7 +230,9 @@ sub look_out ($self) {
 
 
 sub violation ($self, $text) {
-    push $self->{violations}->@*, $text if $self->{violations}->@* < 20;
+    return if $self->{violations}->@* >= 20;
+    push $self->{violations}->@*, $text;
+    push $self->{violated_at}->@*, time;
 }
 
 

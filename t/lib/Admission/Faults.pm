@@ -24,7 +24,8 @@ BEGIN {
 
 
 # redis, users, threshold (30), timeout in ms (1000), arrive, stay, time of
-# the run (120); lossy: Redis may forget what it had acknowledged just before
+# the run (120); lossy: Redis may forget what it had acknowledged just before:
+# until the hosts that know of it say so, others may be let in
 
 sub new ($class, %opt) {
     my $self = bless { users => 300, threshold => 30, timeout => 1000,
@@ -36,8 +37,8 @@ sub new ($class, %opt) {
     $self->{site} = Admission::Site->start(
         instances => 2, connections => 1024, redis => $self->{redis},
         timeout => "${timeout}ms",
-        http => 'log_format times "$msec $request_time $status $uri";'
-                . ' access_log times.log times;',
+        http => 'log_format faults "$msec $request_time $status $uri";'
+                . ' access_log faults.log faults;',
         events => "default threshold=$self->{threshold} admit_interval=200ms "
                   . 'claim_ttl=20s seen_ttl=30s restore_wait=3s '
                   . 'active_ttl=30s;');
@@ -98,7 +99,7 @@ sub watch ($self, $name, $code) {
 sub requests ($self) {
     return sort { $a->[0] <=> $b->[0] }
            map { [ split ] }
-           map { split /\n/, read_file($_->dir . '/times.log') }
+           map { split /\n/, read_file($_->dir . '/faults.log') }
            map { $self->{site}->nginx($_) } 0, 1;
 }
 
@@ -111,10 +112,16 @@ sub run ($self) {
     Test::More::note($crowd->report);
     Test::More::is($self->{happened}, $self->{faults}, 'all faults happened');
 
-    Test::More::is_deeply($crowd->{violations}, [],
-                          'no invariant was broken');
-    Test::More::is($crowd->{max_active}, $self->{threshold},
-                   'all slots were used');
+    my @broken = map { $crowd->{violations}[$_] }
+                 grep { !$self->{lossy}
+                        || $crowd->{violations}[$_] !~ /^\d+ (?:in|act)/
+                        || !$self->in_outage($crowd->{violated_at}[$_]) }
+                 0 .. $crowd->{violations}->$#*;
+
+    Test::More::note("violation: $_") for $crowd->{violations}->@*;
+    Test::More::is_deeply(\@broken, [], 'no invariant was broken');
+    Test::More::cmp_ok($crowd->{max_active}, '>=', $self->{threshold},
+                       'all slots were used');
 
     my @thrown = map { $_->{id} } grep { $_->{thrown} } $crowd->users;
     Test::More::is_deeply(\@thrown, [], 'nobody was let in and had to wait');
@@ -131,6 +138,12 @@ sub run ($self) {
                    'everybody who got in has booked');
 
     $self->check_times;
+}
+
+
+sub in_outage ($self, $time) {
+    return !!grep { $time >= $_->[0] && $time <= $_->[1] }
+           $self->{windows}->@*;
 }
 
 
@@ -163,10 +176,7 @@ sub check_times ($self) {
     Test::More::is(scalar(grep { $_->[2] != 503 } @failed), 0,
                    'what failed was a 503');
 
-    my @stray = grep {
-        my $end = $_->[0];
-        !grep { $end >= $_->[0] && $end <= $_->[1] } $self->{windows}->@*;
-    } @failed;
+    my @stray = grep { !$self->in_outage($_->[0]) } @failed;
 
     Test::More::is(scalar @stray, 0, 'errors only in the outage')
         or Test::More::diag(join "\n", map { "@$_" } @stray[0 .. 9]);

@@ -3,6 +3,8 @@
 #     my $proxy = Admission::Proxy->start($redis->port, delay => 0.05);
 #     ... $redis->url(port => $proxy->port) ...
 #     $proxy->delay(0.5);
+#     $proxy->lead($other->port);      # connections made from now on
+#     $proxy->cut;                     # those that are there
 #
 # The delay is that of a round trip, in seconds, half of it each way; making a
 # connection takes none.  It is that of when bytes come, and never lets any
@@ -28,11 +30,13 @@ sub start ($class, $to, %opt) {
         LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 128,
         ReuseAddr => 1) or die "port $port: $@";
 
-    my $self = bless { port => $port, to => $to, listen => $listen,
+    my $self = bless { port => $port, listen => $listen,
+                       state => { to => $to, delay => $opt{delay} // 0,
+                                  cuts => 0 },
                        file => Admission::Test::test_dir . "/proxy-$port" },
         $class;
 
-    $self->delay($opt{delay} // 0);
+    $self->tell;
 
     $self->{process} = Admission::Process->start(
         name => "proxy-$port", code => sub { $self->serve });
@@ -45,9 +49,20 @@ sub start ($class, $to, %opt) {
 
 sub port ($self) { return $self->{port} }
 
-sub delay ($self, $seconds) {
-    Admission::Test::write_file("$self->{file}.new", $seconds);
+sub delay ($self, $seconds) { $self->tell(delay => $seconds) }
+sub lead ($self, $port)     { $self->tell(to => $port) }
+sub cut ($self)             { $self->tell(cuts => $self->{state}{cuts} + 1) }
+
+sub tell ($self, %state) {
+    $self->{state} = { $self->{state}->%*, %state };
+    Admission::Test::write_file("$self->{file}.new",
+                                Admission::Test::json_encode($self->{state}));
     rename "$self->{file}.new", $self->{file} or die "$self->{file}: $!";
+}
+
+sub told ($self) {
+    return Admission::Test::json_decode(
+        Admission::Test::read_file($self->{file}));
 }
 
 
@@ -61,9 +76,19 @@ sub serve ($self) {
     $self->{other} = {};        # socket => the other end of it
     $self->{on_the_way} = {};   # socket => [[time, bytes], ...] to be written
 
+    my $cuts = 0;
+
     while (1) {
         my $now = time;
         my $next;
+
+        if ($self->told->{cuts} != $cuts) {
+            $cuts = $self->told->{cuts};
+
+            for my $socket (map { $_->{socket} } values $self->{other}->%*) {
+                $self->arrive($socket, undef) if $self->{other}{$socket};
+            }
+        }
 
         for my $socket (map { $_->{socket} } values $self->{other}->%*) {
             my $queue = $self->{on_the_way}{$socket} or next;
@@ -79,7 +104,7 @@ sub serve ($self) {
         }
 
         for my $socket ($readers->can_read(
-            defined $next ? max(0, $next - time) : undef))
+            defined $next ? max(0, $next - time) : 0.05))
         {
             if ($socket == $self->{listen}) {
                 $self->accept_one;
@@ -95,7 +120,7 @@ sub serve ($self) {
 sub accept_one ($self) {
     my $client = $self->{listen}->accept or return;
     my $server = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
-                                       PeerPort => $self->{to}) or return;
+                                       PeerPort => $self->told->{to}) or return;
 
     for my $pair ([ $client, $server ], [ $server, $client ]) {
         my ($from, $to) = @$pair;
@@ -115,7 +140,7 @@ sub leave ($self, $from) {
     return if !defined $n && ($! == EAGAIN || $! == EINTR);
 
     my $queue = $self->{on_the_way}{ $self->{other}{$from}{socket} };
-    my $at = time + Admission::Test::read_file($self->{file}) / 2;
+    my $at = time + $self->told->{delay} / 2;
 
     $at = max($at, $queue->[-1][0]) if @$queue;
     push @$queue, [ $at, $n ? $bytes : undef ];

@@ -27,6 +27,7 @@ use Admission::Test;
 # tls       [CA, its certificate], see Admission::Certs: listen for TLS as well,
 #           see tls_port
 # args      [more arguments of the command]
+# module    0: no user for the module
 
 sub start ($class, %opt) {
     my $port = $opt{port} // free_port;
@@ -55,7 +56,7 @@ sub start ($class, %opt) {
         write_file("$dir/users.acl", join("\n", @{ $opt{acl} }, ''));
         push @config, "aclfile $dir/users.acl";
 
-    } else {
+    } elsif ($opt{module} // 1) {
         push @config, join ' ', 'user', acl('', @{ $opt{prefixes} // [] });
     }
 
@@ -64,7 +65,8 @@ sub start ($class, %opt) {
 
     my $self = bless { port => $port, tls_port => $tls_port, dir => $dir,
                        host => $host, password => $opt{password},
-                       module => !$opt{acl}, args => $opt{args} // [] }, $class;
+                       module => $opt{module} // !$opt{acl},
+                       args => $opt{args} // [] }, $class;
 
     if ($opt{clock}) {
         $self->set_clock(0);

@@ -40,7 +40,8 @@ sub start ($class, %opt) {
     my $timeout = $self->{timeout} * slow;
 
     $self->{watchers} = [ map {
-        Admission::Redis->start(args => [ '--sentinel' ], config => [
+        Admission::Redis->start(args => [ '--sentinel' ], module => 0,
+                                config => [
             "sentinel monitor $self->{name} 127.0.0.1 $port 2",
             "sentinel down-after-milliseconds $self->{name} $timeout",
             "sentinel failover-timeout $self->{name} 5000" ])
@@ -80,7 +81,7 @@ sub wait_replicas ($self) {
 # redis+sentinel://..., of all sentinels or of these
 
 sub url ($self, @watchers) {
-    return 'redis+sentinel://'
+    return 'redis+sentinel://tickets:tickets@'
            . join(',', map { '127.0.0.1:' . $_->port }
                        @watchers ? @watchers : $self->watchers)
            . "/$self->{name}";
