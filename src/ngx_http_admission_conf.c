@@ -142,6 +142,20 @@ ngx_command_t  ngx_http_admission_commands[] = {
       offsetof(ngx_http_admission_loc_conf_t, bypass),
       NULL },
 
+    { ngx_string("admission_rate_limit"),
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_1MORE,
+      ngx_http_admission_rate_limit,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("admission_dry_run"),
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_admission_loc_conf_t, dry_run),
+      NULL },
+
     { ngx_string("admission_cookie"),
       NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_2MORE,
       ngx_http_admission_cookie,
@@ -321,6 +335,7 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->login_uri = NULL;
      *     conf->bypass = NULL;
      *     conf->cors = NULL;
+     *     conf->limits = NULL;
      *     conf->cookies = { NULL };
      *     conf->secrets = { NULL };
      *     conf->verifiers = { { 0 } };
@@ -335,6 +350,7 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
     }
 
     conf->deny = NGX_CONF_UNSET_UINT;
+    conf->dry_run = NGX_CONF_UNSET;
 
     return conf;
 }
@@ -363,6 +379,7 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_admission_merge(login_uri, NULL);
     ngx_http_admission_merge(bypass, NULL);
     ngx_http_admission_merge(cors, NULL);
+    ngx_http_admission_merge(limits, NULL);
 
     for (i = 0; i < NGX_HTTP_ADMISSION_TOKEN_KINDS; i++) {
         ngx_http_admission_merge(cookies[i],
@@ -371,6 +388,7 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_conf_merge_uint_value(conf->deny, prev->deny,
                               NGX_HTTP_ADMISSION_DENY_AUTO);
+    ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
 
     if (ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK)
@@ -588,6 +606,7 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
     if (conf->user->source != NGX_HTTP_ADMISSION_USER_OFF
         || conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
         || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF
+        || conf->limits
         || conf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
     {
         mcf = ngx_http_conf_get_module_main_conf(cf,

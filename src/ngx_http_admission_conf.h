@@ -55,6 +55,16 @@
 #define NGX_HTTP_ADMISSION_SECURE_ON      1
 #define NGX_HTTP_ADMISSION_SECURE_AUTO    2
 
+/* algorithm= and fail= of admission_rate_limit */
+#define NGX_HTTP_ADMISSION_LIMIT_LOG      0
+#define NGX_HTTP_ADMISSION_LIMIT_COUNTER  1
+
+#define NGX_HTTP_ADMISSION_FAIL_LOCAL     0
+#define NGX_HTTP_ADMISSION_FAIL_OPEN      1
+#define NGX_HTTP_ADMISSION_FAIL_CLOSED    2
+
+#define NGX_HTTP_ADMISSION_LIMITS_MAX     8         /* of a location */
+
 /* vwr= of an event */
 #define NGX_HTTP_ADMISSION_VWR_AUTO       0
 #define NGX_HTTP_ADMISSION_VWR_ON         1
@@ -65,6 +75,7 @@
 
 
 typedef struct ngx_http_admission_page_conf_s  ngx_http_admission_page_conf_t;
+typedef struct ngx_http_admission_counts_s     ngx_http_admission_counts_t;
 
 
 /* one line of admission_events; times in ms */
@@ -94,9 +105,42 @@ typedef struct {
 } ngx_http_admission_event_conf_t;
 
 
+/* of admission_rate_limit; its name is terminated by a null as well */
+typedef struct {
+    ngx_str_t                     name;
+    ngx_uint_t                    window;       /* s, of its first limit */
+    ngx_uint_t                    algorithm;    /* likewise */
+
+    ngx_http_admission_counts_t  *counts;       /* in the zone; set when a
+                                                   worker starts, NULL: there
+                                                   was no room */
+} ngx_http_admission_category_t;
+
+
+/* one admission_rate_limit */
+typedef struct {
+    ngx_http_admission_category_t  *category;
+    ngx_uint_t                      quota;      /* requests a window */
+    ngx_uint_t                      window;     /* s */
+    ngx_http_complex_value_t       *key;        /* NULL: the client */
+    ngx_uint_t                      algorithm;  /* NGX_HTTP_..._LIMIT_* */
+    ngx_uint_t                      fail;       /* NGX_HTTP_..._FAIL_* */
+    ngx_uint_t                      ipv6_prefix;
+    ngx_uint_t                      dry_run;
+
+    ngx_str_t                       quota_text;
+    ngx_str_t                       window_text;    /* ms */
+    ngx_str_t                       policy;     /* as RateLimit-Policy says */
+} ngx_http_admission_limit_conf_t;
+
+
 typedef struct {
     ngx_shm_zone_t                    *zone;
     ngx_http_admission_redis_conf_t   *redis;       /* NULL: as if down */
+
+    ngx_array_t                       *categories;  /* pointers to those of
+                                                       rate limits, NULL:
+                                                       there is none */
 
     ngx_rbtree_t                       events;      /* by id */
     ngx_rbtree_node_t                  sentinel;
@@ -171,6 +215,10 @@ typedef struct {
     ngx_array_t                       *cors;          /* ngx_str_t origins in
                                                          lower case, or
                                                          NULL */
+
+    ngx_array_t                       *limits;        /* limit_conf_t; NULL:
+                                                         none */
+    ngx_flag_t                         dry_run;
 
     /* by ngx_http_admission_token_e */
     ngx_http_admission_cookie_conf_t  *cookies[NGX_HTTP_ADMISSION_TOKEN_KINDS];

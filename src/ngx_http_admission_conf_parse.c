@@ -29,8 +29,6 @@ static char *ngx_http_admission_cookie_param(ngx_conf_t *cf,
 static ngx_uint_t ngx_http_admission_is_token(ngx_str_t *s);
 static ngx_uint_t ngx_http_admission_is_attribute(ngx_str_t *s);
 static ngx_int_t ngx_http_admission_origin(ngx_str_t *origin);
-static char *ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
-    ngx_http_complex_value_t *cv);
 static ngx_int_t ngx_http_admission_next(ngx_str_t *list, ngx_str_t *item);
 
 
@@ -836,7 +834,7 @@ ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-static char *
+char *
 ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
     ngx_http_complex_value_t *cv)
 {

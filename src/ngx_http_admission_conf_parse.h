@@ -33,6 +33,11 @@ ngx_int_t ngx_http_admission_conf_param(ngx_str_t *arg, const char *name,
 ngx_int_t ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag);
 
 
+/* compiles a value with variables; NGX_CONF_ERROR: failed, and said why */
+char *ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_http_complex_value_t *cv);
+
+
 /* as ngx_conf_set_enum_slot(), and says what is allowed */
 char *ngx_http_admission_enum(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
@@ -42,6 +47,9 @@ char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+char *ngx_http_admission_rate_limit(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 
 /* a content handler, the NGX_HTTP_ADMISSION_CONTENT_* that cmd->offset is */
 char *ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd,

@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_limit.h"
 
 
 static void ngx_http_admission_ctx_cleanup(void *data);
@@ -148,5 +149,9 @@ ngx_http_admission_ctx_cleanup(void *data)
     if (ctx->assign) {
         ngx_http_admission_vwr_assign_cancel(ctx->assign);
         ctx->assign = NULL;
+    }
+
+    if (ctx->limits) {
+        ngx_http_admission_limits_cancel(ctx->limits);
     }
 }

@@ -20,6 +20,9 @@
 #include "ngx_http_admission_vwr.h"
 
 
+typedef struct ngx_http_admission_limits_s  ngx_http_admission_limits_t;
+
+
 typedef enum {
     NGX_HTTP_ADMISSION_VERDICT_NONE = 0,            /* "-" */
     NGX_HTTP_ADMISSION_VERDICT_PASS,
@@ -59,7 +62,8 @@ typedef struct {
                                                        tier or both */
 
     ngx_http_admission_verdict_e       verdict;
-    const char                        *reason;      /* constant text, or
+    const char                        *reason;      /* constant text, or of
+                                                       the configuration, or
                                                        NULL */
     int64_t                            position;    /* 0: none */
 
@@ -68,6 +72,8 @@ typedef struct {
                                                        last was judged, 0:
                                                        not yet; each location
                                                        has its own */
+    ngx_uint_t                         passed;      /* the pass that the tiers
+                                                       let go on */
     unsigned                           denied:1;    /* error_page of a denial
                                                        is not judged */
     unsigned                           gated:1;     /* a tier or limit looked
@@ -77,6 +83,8 @@ typedef struct {
                                                        cancelled by the
                                                        cleanup */
     ngx_http_admission_assign_t       *assign;      /* likewise */
+    ngx_http_admission_limits_t       *limits;      /* likewise; kept to the
+                                                       end */
     ngx_int_t                          answer;      /* of that operation */
     unsigned                           answered:1;
 
@@ -88,6 +96,8 @@ typedef struct {
 
     unsigned                           no_store:1;  /* the answer is ours */
     unsigned                           personal:1;  /* it carries a token */
+    unsigned                           told:1;      /* the RateLimit headers
+                                                       are there */
 
     struct ngx_http_admission_api_call_s  *api;     /* the call that the
                                                        request is */

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The header filter: what may be stored of gated answers, and that nothing
- * may of the module's own.  It runs after "add_header" and "expires", so
+ * The header filter: how much of a rate limit is left, what may be stored of
+ * gated answers, and that nothing may of the module's own.  It runs after "add_header" and "expires", so
  * that neither makes a denial last.
  */
 
@@ -14,6 +14,7 @@
 
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_limit.h"
 
 
 static ngx_int_t ngx_http_admission_filter_cache_control(
@@ -69,6 +70,10 @@ ngx_http_admission_header_filter(ngx_http_request_t *r)
 
     if (ctx == NULL) {
         return ngx_http_next_header_filter(r);
+    }
+
+    if (ngx_http_admission_limit_headers(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     if (ctx->denied || ctx->no_store) {

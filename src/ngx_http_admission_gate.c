@@ -24,6 +24,7 @@
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_deny.h"
 #include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_restore.h"
@@ -60,8 +61,12 @@ static void ngx_http_admission_gate_active(void *data, ngx_int_t rc,
 static ngx_int_t ngx_http_admission_gate_answered(
     ngx_http_admission_ctx_t *ctx);
 
+static ngx_int_t ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tell(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
+static void ngx_http_admission_gate_log(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event, const char *note);
 
 
 ngx_int_t
@@ -123,7 +128,8 @@ ngx_http_admission_gate(ngx_http_request_t *r)
 
     if (!scf->users
         && lcf->tier1->mode == NGX_HTTP_ADMISSION_OFF
-        && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF)
+        && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF
+        && lcf->limits == NULL)
     {
         return NGX_DECLINED;
     }
@@ -149,6 +155,10 @@ ngx_http_admission_gate(ngx_http_request_t *r)
         return NGX_AGAIN;
 
     case NGX_ABORT:
+        if (lcf->dry_run) {
+            return ngx_http_admission_gate_dry_run(r, ctx);
+        }
+
         rc = ngx_http_admission_gate_tell(r, ctx);
         ngx_http_finalize_request(r, rc);
         return NGX_DONE;
@@ -170,11 +180,23 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (lcf->content == NGX_HTTP_ADMISSION_CONTENT_NONE
-        && !ctx->denied
-        && !ngx_http_admission_is_preflight(r))
-    {
-        rc = ngx_http_admission_gate_tiers(r, ctx);
+    if (!ctx->denied && !ngx_http_admission_is_preflight(r)) {
+
+        /* a request that waited for its limits is not asked for tokens again */
+
+        if (lcf->content == NGX_HTTP_ADMISSION_CONTENT_NONE
+            && ctx->passed != r->uri_changes)
+        {
+            rc = ngx_http_admission_gate_tiers(r, ctx);
+
+            if (rc != NGX_OK) {
+                return rc;
+            }
+
+            ctx->passed = r->uri_changes;
+        }
+
+        rc = ngx_http_admission_gate_limits(r, ctx);
 
         if (rc != NGX_OK) {
             return rc;
@@ -186,8 +208,9 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
 
 
 /*
- * The order: bypass, trusted edge, user, tier 1, tier 2, limits; what needs
- * no network comes first.  Neither bypass nor a trusted edge lifts limits.
+ * The order: bypass, trusted edge, user, tier 1, tier 2, and then limits; what
+ * needs no network comes first.  Neither bypass nor a trusted edge lifts
+ * limits.
  */
 
 static ngx_int_t
@@ -642,6 +665,31 @@ ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
 }
 
 
+/* what would be denied goes on, and no further question is asked about it */
+
+static ngx_int_t
+ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t  event;
+
+    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_http_admission_gate_log(r, ctx, &event, ", dry run");
+
+    ctx->denied = 0;
+    ctx->pass = r->uri_changes;
+
+    if (ngx_http_admission_gate_identity(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return NGX_DECLINED;
+}
+
+
 /* returns what to finalize the request with */
 
 static ngx_int_t
@@ -654,12 +702,26 @@ ngx_http_admission_gate_tell(ngx_http_request_t *r,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
-                  "admission denied: %s, event \"%V\"", ctx->reason, &event);
+    ngx_http_admission_gate_log(r, ctx, &event, "");
 
     /* what an access module said before is not for the error_page */
 
     r->access_code = 0;
 
+    if (ctx->verdict == NGX_HTTP_ADMISSION_VERDICT_LIMITED) {
+        return ngx_http_admission_limit_deny(r, ctx);
+    }
+
     return ngx_http_admission_deny(r, ctx->verdict, &event);
+}
+
+
+static void
+ngx_http_admission_gate_log(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event, const char *note)
+{
+    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                  "admission denied: %s%s, event \"%V\"%s",
+                  ctx->verdict == NGX_HTTP_ADMISSION_VERDICT_LIMITED
+                  ? "rate limit " : "", ctx->reason, event, note);
 }

@@ -11,6 +11,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_counts.h"
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_script.h"
@@ -156,6 +157,7 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
     }
 
     ngx_http_admission_zone_use(mcf->zone);
+    ngx_http_admission_counts_use(mcf->categories);
 
     if (ngx_http_admission_verified_init(cycle) != NGX_OK) {
         return NGX_ERROR;

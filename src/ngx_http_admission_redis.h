@@ -74,6 +74,13 @@ ngx_msec_t ngx_http_admission_redis_timeout(
     ngx_http_admission_redis_conf_t *redis);
 
 
+/*
+ * Whether all keys are on one node, so that one script may have any of them;
+ * where they are not, only those of one slot.
+ */
+ngx_uint_t ngx_http_admission_redis_one_node(
+    ngx_http_admission_redis_t *redis);
+
 /* the worker's client, connected on first use; NULL: no memory */
 ngx_http_admission_redis_t *ngx_http_admission_redis_create(
     ngx_cycle_t *cycle, ngx_http_admission_redis_conf_t *conf);

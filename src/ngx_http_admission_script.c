@@ -57,6 +57,12 @@ ngx_http_admission_script_t  ngx_http_admission_script_vwr_step =
 ngx_http_admission_script_t  ngx_http_admission_script_vwr_admin =
     ngx_http_admission_script(ngx_http_admission_lua_vwr_admin);
 
+ngx_http_admission_script_t  ngx_http_admission_script_limit =
+    ngx_http_admission_script(ngx_http_admission_lua_limit);
+
+ngx_http_admission_script_t  ngx_http_admission_script_limit_back =
+    ngx_http_admission_script(ngx_http_admission_lua_limit_back);
+
 
 void
 ngx_http_admission_scripts_init(void)
@@ -68,6 +74,8 @@ ngx_http_admission_scripts_init(void)
     ngx_http_admission_script_init(&ngx_http_admission_script_vwr_assign);
     ngx_http_admission_script_init(&ngx_http_admission_script_vwr_step);
     ngx_http_admission_script_init(&ngx_http_admission_script_vwr_admin);
+    ngx_http_admission_script_init(&ngx_http_admission_script_limit);
+    ngx_http_admission_script_init(&ngx_http_admission_script_limit_back);
 }
 
 

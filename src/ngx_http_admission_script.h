@@ -28,6 +28,8 @@ extern ngx_http_admission_script_t  ngx_http_admission_script_queue_admin;
 extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_assign;
 extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_step;
 extern ngx_http_admission_script_t  ngx_http_admission_script_vwr_admin;
+extern ngx_http_admission_script_t  ngx_http_admission_script_limit;
+extern ngx_http_admission_script_t  ngx_http_admission_script_limit_back;
 
 
 /* names and hashes the scripts; once, while the configuration is read */

@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_address.h"
 #include "ngx_http_admission_api.h"
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_token.h"
@@ -31,8 +32,6 @@ static ngx_int_t ngx_http_admission_variable_reason(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_admission_variable_position(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_http_admission_address(ngx_http_request_t *r,
-    ngx_str_t *address);
 static void ngx_http_admission_variable_set(ngx_http_variable_value_t *v,
     ngx_str_t *value);
 
@@ -214,7 +213,7 @@ static ngx_int_t
 ngx_http_admission_variable_client(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    ngx_str_t                  who, client;
+    ngx_str_t                  client;
     ngx_http_admission_ctx_t  *ctx;
 
     ctx = ngx_http_admission_ctx_get(r);
@@ -223,20 +222,12 @@ ngx_http_admission_variable_client(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    who = ctx->user.id;
-
-    if (who.len == 0 && ngx_http_admission_address(r, &who) != NGX_OK) {
+    if (ngx_http_admission_client_name(r, &ctx->user.id,
+                                       NGX_HTTP_ADMISSION_IPV6_PREFIX, &client)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
-
-    client.data = ngx_pnalloc(r->pool, sizeof("user:") - 1 + who.len);
-    if (client.data == NULL) {
-        return NGX_ERROR;
-    }
-
-    client.len = ngx_sprintf(client.data, "%s:%V",
-                             ctx->user.id.len ? "user" : "ip", &who)
-                 - client.data;
 
     ngx_http_admission_variable_set(v, &client);
 
@@ -250,7 +241,9 @@ ngx_http_admission_variable_address(ngx_http_request_t *r,
 {
     ngx_str_t  address;
 
-    if (ngx_http_admission_address(r, &address) != NGX_OK) {
+    if (ngx_http_admission_address(r, NGX_HTTP_ADMISSION_IPV6_PREFIX, &address)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -321,56 +314,6 @@ ngx_http_admission_variable_position(ngx_http_request_t *r,
     }
 
     ngx_http_admission_variable_set(v, &position);
-
-    return NGX_OK;
-}
-
-
-/*
- * The client's address, after realip: of IPv6 the /64, within which a client
- * changes it at will; mapped IPv4 as IPv4.
- */
-
-static ngx_int_t
-ngx_http_admission_address(ngx_http_request_t *r, ngx_str_t *address)
-{
-#if (NGX_HAVE_INET6)
-    u_char               *p, net[16];
-    struct sockaddr_in6  *sin6;
-
-    if (r->connection->sockaddr->sa_family != AF_INET6) {
-        *address = r->connection->addr_text;
-        return NGX_OK;
-    }
-
-    address->data = ngx_pnalloc(r->pool, NGX_INET6_ADDRSTRLEN
-                                         + sizeof("/64") - 1);
-    if (address->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    sin6 = (struct sockaddr_in6 *) r->connection->sockaddr;
-    p = sin6->sin6_addr.s6_addr;
-
-    if (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)) {
-        address->len = ngx_sprintf(address->data, "%ud.%ud.%ud.%ud",
-                                   p[12], p[13], p[14], p[15])
-                       - address->data;
-        return NGX_OK;
-    }
-
-    ngx_memcpy(net, p, 8);
-    ngx_memzero(net + 8, 8);
-
-    address->len = ngx_inet6_ntop(net, address->data, NGX_INET6_ADDRSTRLEN);
-
-    p = ngx_cpymem(address->data + address->len, "/64", sizeof("/64") - 1);
-
-    address->len = p - address->data;
-
-#else
-    *address = r->connection->addr_text;
-#endif
 
     return NGX_OK;
 }

@@ -2,10 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How the zone looks inside, for the files that work on it: zone.c,
- * events.c, room.c, trail.c and revoked.c.  All of it is under the lock of
- * the slab pool, but for the offset and what says so; functions with _locked
- * in their names want it held.
+ * How the zone looks inside, for the files that work on it: zone.c, events.c,
+ * room.c, trail.c, revoked.c, idempotency.c, limit_local.c and counts.c.  All
+ * of it is under the lock of the slab pool, but for the offset, limits_alone
+ * and _missed, the numbers in counts, and what says so; functions with
+ * _locked in their names want it held.
  */
 
 
@@ -35,6 +36,10 @@ typedef struct {
     int64_t                     passed;     /* positions meanwhile, * 1000 */
     unsigned                    marked:1;
 } ngx_http_admission_room_node_t;
+
+
+/* of limit_local.c, in memory of their own */
+typedef struct ngx_http_admission_windows_s  ngx_http_admission_windows_t;
 
 
 /* an event; begins at the color of its rbtree node, whose key is a hash */
@@ -93,6 +98,12 @@ typedef struct {
     ngx_uint_t                  answers_max;
 
     ngx_http_admission_redis_counts_t  redis;   /* without a lock */
+
+    /* rate limits */
+    ngx_http_admission_windows_t  *windows; /* while Redis does not answer */
+    ngx_atomic_t                limits_alone;   /* bool: it did not */
+    ngx_msec_t                  limits_missed;  /* when last */
+    ngx_queue_t                 counts;     /* of each category */
 
     ngx_atomic_t                offset;     /* Redis's time less the host's,
                                                ms */
@@ -168,6 +179,14 @@ void ngx_http_admission_trail_copy_locked(ngx_http_admission_zone_t *zone,
 
 void ngx_http_admission_answers_init(ngx_http_admission_shctx_t *sh,
     size_t size);
+
+/* NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_windows_init(ngx_http_admission_zone_t *zone,
+    size_t size);
+
+void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
+void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
 
 void ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh,
     size_t size);

@@ -1,0 +1,131 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_counts.h"
+#include "ngx_http_admission_zone_shm.h"
+
+
+static ngx_http_admission_counts_t *ngx_http_admission_counts_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *name);
+
+
+void
+ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh)
+{
+    ngx_queue_init(&sh->counts);
+}
+
+
+void
+ngx_http_admission_counts_use(ngx_array_t *categories)
+{
+    ngx_uint_t                       i;
+    ngx_slab_pool_t                 *shpool;
+    ngx_http_admission_category_t  **category;
+
+    if (categories == NULL) {
+        return;
+    }
+
+    shpool = ngx_http_admission_zone->shpool;
+    category = categories->elts;
+
+    ngx_shmtx_lock(&shpool->mutex);
+
+    for (i = 0; i < categories->nelts; i++) {
+        category[i]->counts = ngx_http_admission_counts_locked(
+                                                      ngx_http_admission_zone,
+                                                      &category[i]->name);
+    }
+
+    ngx_shmtx_unlock(&shpool->mutex);
+}
+
+
+void
+ngx_http_admission_count(ngx_http_admission_category_t *category,
+    ngx_http_admission_count_e what)
+{
+    if (category->counts) {
+        (void) ngx_atomic_fetch_add(&category->counts->n[what], 1);
+    }
+}
+
+
+void
+ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone)
+{
+    ngx_str_t                     name;
+    ngx_uint_t                    i;
+    ngx_queue_t                  *q;
+    ngx_http_admission_counts_t  *counts, *ocounts;
+
+    ngx_shmtx_lock(&ozone->shpool->mutex);
+
+    for (q = ngx_queue_head(&ozone->sh->counts);
+         q != ngx_queue_sentinel(&ozone->sh->counts);
+         q = ngx_queue_next(q))
+    {
+        ocounts = ngx_queue_data(q, ngx_http_admission_counts_t, queue);
+
+        name.len = ocounts->len;
+        name.data = ocounts->name;
+
+        counts = ngx_http_admission_counts_locked(zone, &name);
+
+        if (counts == NULL) {
+            break;
+        }
+
+        for (i = 0; i < NGX_HTTP_ADMISSION_COUNTS; i++) {
+            counts->n[i] = ocounts->n[i];
+        }
+    }
+
+    ngx_shmtx_unlock(&ozone->shpool->mutex);
+}
+
+
+/* found or made; NULL: no room */
+
+static ngx_http_admission_counts_t *
+ngx_http_admission_counts_locked(ngx_http_admission_zone_t *zone,
+    ngx_str_t *name)
+{
+    ngx_queue_t                  *q;
+    ngx_http_admission_counts_t  *counts;
+
+    for (q = ngx_queue_head(&zone->sh->counts);
+         q != ngx_queue_sentinel(&zone->sh->counts);
+         q = ngx_queue_next(q))
+    {
+        counts = ngx_queue_data(q, ngx_http_admission_counts_t, queue);
+
+        if (counts->len == name->len
+            && ngx_memcmp(counts->name, name->data, name->len) == 0)
+        {
+            return counts;
+        }
+    }
+
+    counts = ngx_slab_calloc_locked(zone->shpool,
+                                    sizeof(ngx_http_admission_counts_t)
+                                    + name->len);
+    if (counts == NULL) {
+        return NULL;
+    }
+
+    counts->len = name->len;
+    ngx_memcpy(counts->name, name->data, name->len);
+
+    ngx_queue_insert_tail(&zone->sh->counts, &counts->queue);
+
+    return counts;
+}

@@ -1,0 +1,48 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What rate limits decided, by category, counted in the zone by all workers
+ * and kept over reloads.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_COUNTS_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_COUNTS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_COUNT_ALLOWED = 0,
+    NGX_HTTP_ADMISSION_COUNT_LIMITED,
+    NGX_HTTP_ADMISSION_COUNT_DRY_RUN,           /* would have been limited */
+    NGX_HTTP_ADMISSION_COUNT_LOCAL_ALLOWED,     /* by the host's own count */
+    NGX_HTTP_ADMISSION_COUNT_LOCAL_LIMITED,     /* likewise */
+    NGX_HTTP_ADMISSION_COUNT_ERROR,             /* by "fail=open|closed" */
+    NGX_HTTP_ADMISSION_COUNTS
+} ngx_http_admission_count_e;
+
+
+/* of one category; begins with a link of those in the zone */
+struct ngx_http_admission_counts_s {
+    ngx_queue_t                 queue;
+    ngx_atomic_t                n[NGX_HTTP_ADMISSION_COUNTS];
+    size_t                      len;
+    u_char                      name[1];
+};
+
+
+/* finds, or makes, the counters of the configuration; when a worker starts */
+void ngx_http_admission_counts_use(ngx_array_t *categories);
+
+/* one more; lock-free */
+void ngx_http_admission_count(ngx_http_admission_category_t *category,
+    ngx_http_admission_count_e what);
+
+
+#endif /* _NGX_HTTP_ADMISSION_COUNTS_H_INCLUDED_ */

@@ -1,0 +1,143 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * How answers tell of rate limits: draft-ietf-httpapi-ratelimit-headers, and
+ * the refusal.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_limit.h"
+#include "ngx_http_admission_respond.h"
+
+
+#define NGX_HTTP_ADMISSION_RETRY  "\"retryAfter\":"
+
+
+static ngx_uint_t ngx_http_admission_limit_seconds(
+    ngx_http_admission_limit_t *limit);
+static ngx_uint_t ngx_http_admission_limit_error_page(ngx_http_request_t *r);
+
+
+ngx_int_t
+ngx_http_admission_limit_deny(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    u_char                      *p;
+    ngx_str_t                    more;
+    ngx_uint_t                   seconds;
+    ngx_http_admission_limit_t  *limit;
+
+    limit = ngx_http_admission_limit_told(ctx);
+    seconds = ngx_http_admission_limit_seconds(limit);
+
+    if (ngx_http_admission_retry_after(r, seconds) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_admission_limit_error_page(r)) {
+        return NGX_HTTP_TOO_MANY_REQUESTS;
+    }
+
+    p = ngx_pnalloc(r->pool, sizeof(NGX_HTTP_ADMISSION_RETRY)
+                             + NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.data = p;
+    more.len = ngx_sprintf(p, NGX_HTTP_ADMISSION_RETRY "%ui", seconds) - p;
+
+    return ngx_http_admission_respond_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
+                                            "RATE_LIMITED",
+                                            "Too many requests", &more);
+}
+
+
+ngx_int_t
+ngx_http_admission_limit_headers(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    ngx_str_t                       value, *name;
+    ngx_http_admission_limit_t     *limit;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    limit = ngx_http_admission_limit_told(ctx);
+
+    if (limit == NULL || lcf->dry_run || ctx->told) {
+        return NGX_OK;
+    }
+
+    ctx->told = 1;
+
+    if (ngx_http_admission_add_header(r, "RateLimit-Policy",
+                                      &limit->conf->policy)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    name = &limit->conf->category->name;
+
+    value.data = ngx_pnalloc(r->pool, sizeof("\"\";r=;t=") + name->len
+                                      + NGX_INT64_LEN + NGX_INT_T_LEN);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "\"%V\";r=%L;t=%ui", name,
+                            ngx_max(limit->left, 0),
+                            ngx_http_admission_limit_seconds(limit))
+                - value.data;
+
+    return ngx_http_admission_add_header(r, "RateLimit", &value);
+}
+
+
+static ngx_uint_t
+ngx_http_admission_limit_seconds(ngx_http_admission_limit_t *limit)
+{
+    return (ngx_uint_t) ngx_max((limit->wait + 999) / 1000, 1);
+}
+
+
+/* whether somebody else has a page for it, or wants none */
+
+static ngx_uint_t
+ngx_http_admission_limit_error_page(ngx_http_request_t *r)
+{
+    ngx_uint_t                      i;
+    ngx_http_err_page_t            *page;
+    ngx_http_core_loc_conf_t       *clcf;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (lcf->deny == NGX_HTTP_ADMISSION_DENY_STATUS) {
+        return 1;
+    }
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    /* it is not shown for an error of an error page, or at the end of a loop */
+
+    if (clcf->error_pages == NULL || r->error_page || r->uri_changes == 0) {
+        return 0;
+    }
+
+    page = clcf->error_pages->elts;
+
+    for (i = 0; i < clcf->error_pages->nelts; i++) {
+        if (page[i].status == NGX_HTTP_TOO_MANY_REQUESTS) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

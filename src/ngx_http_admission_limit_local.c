@@ -1,0 +1,536 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The share is cut into cells of one size.  A window takes one, and one more
+ * for each NGX_HTTP_ADMISSION_WINDOW_TIMES requests in it if all of them are
+ * remembered; the counter counts them in two buckets, as lua/limit.lua does.
+ *
+ * A window is known by 64 bits of a hash of its key.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_sha1.h>
+
+#include "ngx_http_admission_limit_local.h"
+#include "ngx_http_admission_zone_shm.h"
+
+
+#define NGX_HTTP_ADMISSION_WINDOW_SHARE  8          /* of the zone, one part */
+
+/* as many as fill a cell, which a window needs 64 bytes of */
+#define NGX_HTTP_ADMISSION_WINDOW_TIMES  14
+
+#define NGX_HTTP_ADMISSION_WINDOW_CELL   sizeof(ngx_http_admission_cell_t)
+
+/* more requests than that are counted in buckets, algorithm=log or not */
+#define NGX_HTTP_ADMISSION_WINDOW_LOG    1000
+
+/* ms that Redis has to answer for before it is said to do so again */
+#define NGX_HTTP_ADMISSION_LIMIT_STEADY  1000
+
+
+/* of the requests of a window, the earliest first; ms, as the clock's */
+typedef struct ngx_http_admission_times_s  ngx_http_admission_times_t;
+
+struct ngx_http_admission_times_s {
+    ngx_http_admission_times_t     *next;
+    uint32_t                        at[NGX_HTTP_ADMISSION_WINDOW_TIMES];
+};
+
+
+typedef struct ngx_http_admission_window_s  ngx_http_admission_window_t;
+
+struct ngx_http_admission_window_s {
+    ngx_http_admission_window_t    *next;       /* of the same list */
+    ngx_queue_t                     lru;
+    uint64_t                        hash;
+    ngx_msec_t                      used;       /* when last asked */
+
+    /* of a log: from times->at[skip] on; of a counter NULL */
+    ngx_http_admission_times_t     *times;
+
+    union {
+        ngx_http_admission_times_t *last;
+        ngx_msec_t                  start;      /* of the current bucket */
+    } u;
+
+    uint32_t                        n;          /* in the log or bucket */
+    uint32_t                        skip;       /* or n of the bucket before */
+};
+
+
+typedef union ngx_http_admission_cell_u  ngx_http_admission_cell_t;
+
+union ngx_http_admission_cell_u {
+    ngx_http_admission_cell_t      *next;       /* free */
+    ngx_http_admission_window_t     window;
+    ngx_http_admission_times_t      times;
+};
+
+
+struct ngx_http_admission_windows_s {
+    ngx_http_admission_cell_t      *free;
+    ngx_queue_t                     lru;        /* latest first */
+    ngx_uint_t                      mask;       /* of the lists' number */
+    ngx_http_admission_window_t   **lists;
+};
+
+
+static ngx_uint_t ngx_http_admission_window_logs(
+    ngx_http_admission_limit_conf_t *conf);
+static uint64_t ngx_http_admission_window_hash(
+    ngx_http_admission_limit_t *limit);
+static ngx_http_admission_window_t *ngx_http_admission_window_get_locked(
+    ngx_http_admission_windows_t *windows, uint64_t hash, ngx_uint_t make);
+static void ngx_http_admission_window_look_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
+    ngx_http_admission_limit_t *limit);
+static void ngx_http_admission_window_look_log_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
+    ngx_http_admission_limit_t *limit);
+static void ngx_http_admission_window_look_counter_locked(
+    ngx_http_admission_window_t *window, ngx_http_admission_limit_t *limit);
+static void ngx_http_admission_window_charge_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
+    ngx_http_admission_limit_t *limit);
+static void ngx_http_admission_window_clear_locked(
+    ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window);
+static void *ngx_http_admission_window_cell_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *keep);
+static void ngx_http_admission_window_free_locked(
+    ngx_http_admission_windows_t *windows, void *cell);
+static void ngx_http_admission_window_delete_locked(
+    ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window);
+
+
+ngx_int_t
+ngx_http_admission_windows_init(ngx_http_admission_zone_t *zone, size_t size)
+{
+    u_char                        *p;
+    ngx_uint_t                     i, n;
+    ngx_http_admission_windows_t  *windows;
+
+    size /= NGX_HTTP_ADMISSION_WINDOW_SHARE;
+
+    windows = ngx_slab_calloc(zone->shpool,
+                              sizeof(ngx_http_admission_windows_t));
+    p = ngx_slab_alloc(zone->shpool, size);
+
+    if (windows == NULL || p == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* a list for every four cells: half of them, at most, are windows */
+
+    n = size / NGX_HTTP_ADMISSION_WINDOW_CELL;
+
+    for (i = 1; i * 2 <= n / 4; i *= 2) { /* void */ }
+
+    windows->mask = i - 1;
+    windows->lists = (ngx_http_admission_window_t **) p;
+    ngx_memzero(p, i * sizeof(ngx_http_admission_window_t *));
+
+    ngx_queue_init(&windows->lru);
+
+    for (n = (i * sizeof(ngx_http_admission_window_t *)
+              + NGX_HTTP_ADMISSION_WINDOW_CELL - 1)
+             / NGX_HTTP_ADMISSION_WINDOW_CELL;
+         n < size / NGX_HTTP_ADMISSION_WINDOW_CELL;
+         n++)
+    {
+        ngx_http_admission_window_free_locked(windows,
+                                     p + n * NGX_HTTP_ADMISSION_WINDOW_CELL);
+    }
+
+    zone->sh->windows = windows;
+
+    return NGX_OK;
+}
+
+
+void
+ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
+    ngx_uint_t n)
+{
+    uint64_t                       hash[NGX_HTTP_ADMISSION_LIMITS_MAX];
+    ngx_uint_t                     i, refused;
+    ngx_http_admission_zone_t     *zone;
+    ngx_http_admission_window_t   *window;
+    ngx_http_admission_windows_t  *windows;
+
+    for (i = 0; i < n; i++) {
+        hash[i] = ngx_http_admission_window_hash(limits[i]);
+    }
+
+    zone = ngx_http_admission_zone;
+    windows = zone->sh->windows;
+    refused = 0;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    for (i = 0; i < n; i++) {
+        window = ngx_http_admission_window_get_locked(windows, hash[i], 0);
+
+        ngx_http_admission_window_look_locked(windows, window, limits[i]);
+
+        if (limits[i]->left < 0 && !limits[i]->conf->dry_run) {
+            refused = 1;
+        }
+    }
+
+    for (i = 0; i < n && !refused; i++) {
+
+        if (limits[i]->left < 0) {
+            continue;
+        }
+
+        /* one that is made may be at the cost of those looked at before */
+
+        window = ngx_http_admission_window_get_locked(windows, hash[i], 1);
+
+        if (window) {
+            ngx_http_admission_window_charge_locked(windows, window,
+                                                    limits[i]);
+        }
+
+        limits[i]->left--;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_limit_changed(ngx_uint_t answered)
+{
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = ngx_http_admission_zone->sh;
+
+    if (!answered) {
+        sh->limits_missed = ngx_current_msec;
+
+        return !sh->limits_alone
+               && ngx_atomic_cmp_set(&sh->limits_alone, 0, 1);
+    }
+
+    /* while some are answered and some are not, that is no change */
+
+    return sh->limits_alone
+           && (ngx_msec_int_t) (ngx_current_msec - sh->limits_missed)
+              >= NGX_HTTP_ADMISSION_LIMIT_STEADY
+           && ngx_atomic_cmp_set(&sh->limits_alone, 1, 0);
+}
+
+
+static ngx_uint_t
+ngx_http_admission_window_logs(ngx_http_admission_limit_conf_t *conf)
+{
+    return conf->algorithm == NGX_HTTP_ADMISSION_LIMIT_LOG
+           && conf->quota <= NGX_HTTP_ADMISSION_WINDOW_LOG;
+}
+
+
+static uint64_t
+ngx_http_admission_window_hash(ngx_http_admission_limit_t *limit)
+{
+    u_char      digest[20];
+    uint64_t    hash;
+    ngx_sha1_t  sha1;
+
+    ngx_sha1_init(&sha1);
+    ngx_sha1_update(&sha1, limit->key.data, limit->key.len);
+
+    /* of another algorithm it is another one */
+
+    ngx_sha1_update(&sha1, ngx_http_admission_window_logs(limit->conf)
+                           ? "l" : "c", 1);
+    ngx_sha1_final(digest, &sha1);
+
+    ngx_memcpy(&hash, digest, sizeof(uint64_t));
+
+    return hash;
+}
+
+
+/* the window, now the latest used; NULL: there is none, or no room for it */
+
+static ngx_http_admission_window_t *
+ngx_http_admission_window_get_locked(ngx_http_admission_windows_t *windows,
+    uint64_t hash, ngx_uint_t make)
+{
+    ngx_http_admission_window_t  *window, **list;
+
+    list = &windows->lists[hash & windows->mask];
+
+    for (window = *list; window; window = window->next) {
+
+        if (window->hash == hash) {
+            ngx_queue_remove(&window->lru);
+            ngx_queue_insert_head(&windows->lru, &window->lru);
+
+            return window;
+        }
+    }
+
+    if (!make) {
+        return NULL;
+    }
+
+    window = ngx_http_admission_window_cell_locked(windows, NULL);
+
+    if (window == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(window, sizeof(ngx_http_admission_window_t));
+
+    window->hash = hash;
+    window->used = ngx_current_msec;
+
+    window->next = *list;
+    *list = window;
+    ngx_queue_insert_head(&windows->lru, &window->lru);
+
+    return window;
+}
+
+
+/* forgets what has left the window; window NULL: nothing is in it */
+
+static void
+ngx_http_admission_window_look_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window, ngx_http_admission_limit_t *limit)
+{
+    limit->left = limit->conf->quota;
+    limit->wait = limit->conf->window * 1000;
+
+    if (window) {
+
+        if (ngx_http_admission_window_logs(limit->conf)) {
+            ngx_http_admission_window_look_log_locked(windows, window, limit);
+
+        } else {
+            ngx_http_admission_window_look_counter_locked(window, limit);
+        }
+
+        window->used = ngx_current_msec;
+    }
+
+    if (limit->left < 1) {
+        limit->left = -1;
+    }
+}
+
+
+static void
+ngx_http_admission_window_look_log_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
+    ngx_http_admission_limit_t *limit)
+{
+    int32_t                      age, length;
+    ngx_http_admission_times_t  *times;
+
+    length = limit->conf->window * 1000;
+
+    if ((ngx_msec_int_t) (ngx_current_msec - window->used) >= length) {
+        /* times of long ago would look like those of tomorrow */
+        ngx_http_admission_window_clear_locked(windows, window);
+    }
+
+    while (window->n) {
+
+        times = window->times;
+        age = (int32_t) ((uint32_t) ngx_current_msec - times->at[window->skip]);
+
+        if (age < length) {
+            limit->left -= window->n;
+            limit->wait -= ngx_max(age, 0);
+            return;
+        }
+
+        window->n--;
+        window->skip++;
+
+        if (window->n == 0 || window->skip == NGX_HTTP_ADMISSION_WINDOW_TIMES)
+        {
+            window->times = times->next;
+            window->skip = 0;
+            ngx_http_admission_window_free_locked(windows, times);
+        }
+    }
+}
+
+
+static void
+ngx_http_admission_window_look_counter_locked(
+    ngx_http_admission_window_t *window, ngx_http_admission_limit_t *limit)
+{
+    int64_t  age, quota, length, rest;
+
+    quota = limit->conf->quota;
+    length = limit->conf->window * 1000;
+
+    /* of another worker it may be a moment later */
+
+    age = (ngx_msec_int_t) (ngx_current_msec - window->u.start);
+    age = ngx_max(age, 0);
+
+    if (age >= 2 * length) {
+        window->n = 0;
+        window->skip = 0;
+        window->u.start = ngx_current_msec;
+        age = 0;
+
+    } else if (age >= length) {
+        window->skip = window->n;
+        window->n = 0;
+        window->u.start += length;
+        age -= length;
+    }
+
+    rest = length - age;
+
+    limit->left = quota - window->n
+                  - (window->skip * rest + length - 1) / length;
+    limit->wait = rest;
+
+    if (limit->left >= 1) {
+        return;
+    }
+
+    if (window->n < quota) {
+        limit->wait -= (quota - 1 - window->n) * length / window->skip;
+
+    } else {
+        limit->wait += length - (quota - 1) * length / window->n;
+    }
+}
+
+
+static void
+ngx_http_admission_window_charge_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window, ngx_http_admission_limit_t *limit)
+{
+    ngx_uint_t                   i;
+    ngx_http_admission_times_t  *times;
+
+    if (!ngx_http_admission_window_logs(limit->conf)) {
+
+        if (window->n == 0 && window->skip == 0) {
+            window->u.start = ngx_current_msec;
+        }
+
+        window->n++;
+        return;
+    }
+
+    i = (window->skip + window->n) % NGX_HTTP_ADMISSION_WINDOW_TIMES;
+
+    if (window->n == 0 || i == 0) {
+
+        times = ngx_http_admission_window_cell_locked(windows, window);
+
+        if (times == NULL) {
+            return;
+        }
+
+        times->next = NULL;
+
+        if (window->n) {
+            window->u.last->next = times;
+
+        } else {
+            window->times = times;
+        }
+
+        window->u.last = times;
+    }
+
+    window->u.last->at[i] = (uint32_t) ngx_current_msec;
+    window->n++;
+}
+
+
+static void
+ngx_http_admission_window_clear_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window)
+{
+    ngx_http_admission_times_t  *times, *next;
+
+    for (times = window->times; times; times = next) {
+        next = times->next;
+        ngx_http_admission_window_free_locked(windows, times);
+    }
+
+    window->times = NULL;
+    window->n = 0;
+    window->skip = 0;
+}
+
+
+/* NULL: all of it is one that is to be kept */
+
+static void *
+ngx_http_admission_window_cell_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *keep)
+{
+    ngx_queue_t                  *q;
+    ngx_http_admission_cell_t    *cell;
+    ngx_http_admission_window_t  *window;
+
+    while (windows->free == NULL) {
+
+        q = ngx_queue_last(&windows->lru);
+        window = ngx_queue_data(q, ngx_http_admission_window_t, lru);
+
+        if (q == ngx_queue_sentinel(&windows->lru) || window == keep) {
+            return NULL;
+        }
+
+        ngx_http_admission_window_delete_locked(windows, window);
+    }
+
+    cell = windows->free;
+    windows->free = cell->next;
+
+    return cell;
+}
+
+
+static void
+ngx_http_admission_window_free_locked(ngx_http_admission_windows_t *windows,
+    void *cell)
+{
+    ngx_http_admission_cell_t *c = cell;
+
+    c->next = windows->free;
+    windows->free = c;
+}
+
+
+static void
+ngx_http_admission_window_delete_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window)
+{
+    ngx_http_admission_window_t  **p;
+
+    ngx_http_admission_window_clear_locked(windows, window);
+
+    for (p = &windows->lists[window->hash & windows->mask];
+         *p != window;
+         p = &(*p)->next)
+    {
+        /* void */
+    }
+
+    *p = window->next;
+
+    ngx_queue_remove(&window->lru);
+    ngx_http_admission_window_free_locked(windows, window);
+}

@@ -1,0 +1,36 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Sliding windows in the shared memory of a host, for when Redis does not
+ * answer.  They have a share of the zone of their own, which nothing else
+ * uses: when it is full, the window that was unused for longest goes.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_LIMIT_LOCAL_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_LIMIT_LOCAL_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "ngx_http_admission_limit.h"
+
+
+/*
+ * Charges a request to all n windows (NGX_HTTP_ADMISSION_LIMITS_MAX at most)
+ * or, if one that is not for a trial is full, to none.  Fills left and wait.
+ * Takes the lock of the windows.
+ */
+void ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
+    ngx_uint_t n);
+
+/*
+ * Says whether Redis answered a request.  Returns 1 for the one that is the
+ * first of the host to see a change, which is to be logged.  Lock-free.
+ */
+ngx_uint_t ngx_http_admission_limit_changed(ngx_uint_t answered);
+
+
+#endif /* _NGX_HTTP_ADMISSION_LIMIT_LOCAL_H_INCLUDED_ */
