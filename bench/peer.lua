@@ -209,4 +209,39 @@ function _M.check()
 end
 
 
+-- one limit of 30 requests a minute, by the argument k
+
+function _M.limit()
+   local red = redis:new()
+   red:set_timeout(5000)
+
+   local ok, err = red:connect("127.0.0.1", conf.redis_port)
+   if not ok then
+      return ngx.exit(503)
+   end
+
+   local reply
+   reply, err = red:evalsha(require("limit_sha"), 1,
+                            "rate:peer:" .. ngx.var.arg_k,
+                            "l", "30", "60000", "0")
+   if not reply then
+      ngx.log(ngx.ERR, "redis: ", err)
+      return ngx.exit(503)
+   end
+   red:set_keepalive(60000, 256)
+
+   local left = reply[2]
+   local wait = math.max(1, math.ceil(reply[3] / 1000))
+
+   ngx.header["RateLimit-Policy"] = '"peer";q=30;w=60'
+   ngx.header["RateLimit"] = '"peer";r=' .. math.max(0, left)
+                             .. ";t=" .. wait
+   if left < 0 then
+      ngx.header["Retry-After"] = wait
+      return answer(429, { error = "Too many requests",
+                           code = "RATE_LIMITED", retryAfter = wait })
+   end
+end
+
+
 return _M

@@ -1,0 +1,305 @@
+# Rate limits: through Redis, against the same file without one and against the
+# peer, which runs the same script; several of them, against one; by the host's
+# own count, against limit_req; and what a client takes of Redis's memory.
+
+package Bench::Limits;
+
+use v5.36;
+
+use Carp;
+
+use Admission::HTTP;
+use Admission::Nginx;
+use Admission::Test ();
+use Bench;
+
+my $clients = 100_000;
+
+# as many as both NGINX's limiter and the module's have room for
+my $local_clients = 2_000;
+
+
+sub run ($bench, $site) {
+    my $nginx = start($bench, $site, $site->redis->port);
+    my $alone = start($bench, $site, Admission::Test::free_port());
+
+    my @names = map { sprintf 'user-%08d', $_ } 1 .. $clients;
+
+    my $by_redis = by_redis($bench, $site, $nginx, @names);
+    commands($bench, $site, $nginx);
+    memory($bench, $site, $nginx);
+
+    by_host($bench, $site, $alone, @names[0 .. $local_clients - 1]);
+
+    $_->quit for $nginx, $alone;
+}
+
+
+sub start ($bench, $site, $redis) {
+    my $root = Admission::Test::root();
+    my $mask = '1' . '0' x $bench->{cpu}{worker};
+    my $port = $site->redis->port;
+
+    my $nginx = Admission::Nginx->start(
+        connections => 4096,
+        log_level   => 'warn',
+        main        => "worker_cpu_affinity $mask;",
+        modules     => $site->{modules} // [],
+        files       => { 'peer_conf.lua'  => "return { redis_port = $port }\n",
+                         'command.lua'    => "return {}\n",
+                         'limit_sha.lua'  => "return ''\n" },
+        vars        => { REDIS => $redis },
+        http        => http() . ($site->has_peer ? <<~"END" : ''));
+            lua_package_path "$root/bench/?.lua;%%DIR%%/?.lua;;";
+            init_by_lua_block { require "peer" }
+
+            server {
+                listen 127.0.0.1:%%PORT_peer%%;
+                location / { root html;
+                             access_by_lua_block { require("peer").limit() } }
+            }
+            END
+
+    mkdir $nginx->dir . '/html';
+    Admission::Test::write_file($nginx->dir . '/html/page.html', 'x' x 1024);
+
+    return $nginx;
+}
+
+
+sub http () {
+    my %limits = (
+        off     => '',
+        one     => 'admission_rate_limit one rate=30r/m key=$arg_k;',
+        three   => join("\n", map {
+                       "admission_rate_limit three$_ rate=30r/m key=\$arg_k;"
+                   } 1 .. 3),
+        counter => 'admission_rate_limit counter rate=3000r/m key=$arg_k;',
+        few     => 'admission_rate_limit few rate=200r/s key=$arg_k;',
+        many    => 'admission_rate_limit many rate=1000000r/m key=$arg_k;',
+        nginx   => 'limit_req zone=requests burst=10000 nodelay;',
+    );
+
+    return <<~'END' . join '', map { <<~"END2" } sort keys %limits;
+        access_log          off;
+        sendfile            on;
+        tcp_nopush          on;
+        keepalive_requests  1000000000;
+        keepalive_timeout   600s;
+
+        admission_zone      admission:8m;
+        admission_redis     redis://127.0.0.1:%%REDIS%% timeout=5s;
+        limit_req_zone      $arg_k zone=requests:8m rate=10000r/s;
+
+        END
+        server {
+            listen 127.0.0.1:%%PORT_$_%%;
+            location / { root html; $limits{$_} }
+        }
+        END2
+}
+
+
+sub template () {
+    return 'GET /page.html?k=%s HTTP/1.1|Host: localhost|Accept: text/html||';
+}
+
+
+# ---- through Redis
+
+sub by_redis ($bench, $site, $nginx, @names) {
+    my $file = $site->requests('limits', template(), @names);
+    my @servers = (qw(off one three counter),
+                   $site->has_peer ? 'peer' : ());
+
+    tell_peer($site, $nginx) if $site->has_peer;
+
+    my %skip;
+    my $pids = { worker => ($nginx->worker_pids)[0],
+                 redis => $site->redis->pid };
+
+    my $load = sub ($server, %opt) {
+        my $r = $bench->load($nginx->port($server), $file, redis => 1,
+                             skip => $skip{$server} // 0, pids => $pids,
+                             %opt);
+        $skip{$server} += $r->{n};
+        return $r;
+    };
+
+    $load->($_, seconds => 1) for @servers;
+
+    my $results = $bench->rounds(
+        map { my $server = $_; $server => sub { $load->($server) } }
+            @servers);
+
+    my $rate = sub ($r) { $r->{rate} };
+    my ($off, $one, $three, $counter, $peer) =
+        @{$results}{qw(off one three counter peer)};
+
+    $bench->heading('Rate limits through Redis, static file of 1 KB, '
+                    . commify($clients) . ' clients');
+
+    $bench->ratio_row('one limit, a second, against none',
+                      Bench::ratio($one, $off, $rate), [ '>=', 0.5 ]);
+    $bench->ratio_row('  the counter, against none',
+                      Bench::ratio($counter, $off, $rate));
+
+    if ($peer) {
+        $bench->ratio_row('one limit, a second, against the Lua peer',
+                          Bench::ratio($one, $peer, $rate), [ '>=', 3 ]);
+        $bench->ratio_row('  a CPU second of the worker, against it',
+                          Bench::ratio($one, $peer,
+                                       sub ($r) { 1 / $r->{cpu}{worker} }));
+    }
+
+    # what a request takes, so the other way round
+
+    $bench->ratio_row('three limits, time a request, against one',
+                      Bench::ratio($one, $three, $rate), [ '<=', 1.5 ]);
+
+    $bench->rate_row($_, $results->{$_}) for @servers;
+}
+
+
+# The hash of the script, learnt from the module; keys and arguments are plain.
+
+sub tell_peer ($site, $nginx) {
+    my $monitor = $site->redis->monitor;
+
+    get($nginx->port('one'), '/page.html?k=learn');
+
+    my ($command) = grep { $_->[0] =~ /^EVALSHA$/i
+                           && grep { $_ eq 'rate:one:learn' } @$_ }
+                    $monitor->commands;
+    croak 'no script was run' if !$command;
+
+    Admission::Test::write_file($nginx->dir . '/limit_sha.lua',
+                                "return '$command->[1]'\n");
+    $nginx->reload;
+}
+
+
+# ---- commands
+
+sub commands ($bench, $site, $nginx) {
+    my $n = 1000;
+
+    for my $server (qw(one three)) {
+        my $connection = Admission::HTTP->connect($nginx->port($server));
+        my $monitor = $site->redis->monitor;
+
+        for my $i (1 .. $n) {
+            my $r = $connection->request('GET', "/page.html?k=command-$i");
+            croak "$server: " . $r->status if $r->status != 200;
+        }
+
+        # of the schedule are those that name no client
+
+        my $commands = grep { grep { /^rate:/ } @$_ } $monitor->commands;
+
+        $bench->row("Redis commands a request, $server",
+                    sprintf('%.3f', $commands / $n),
+                    [ '==', 1 ], $commands / $n);
+    }
+}
+
+
+# ---- memory
+
+# Of so many clients with so many requests each in the window: bytes of Redis
+# a client, its key and the TTL included.
+
+sub memory ($bench, $site, $nginx) {
+    my $redis = $site->redis;
+    my $n = 200;
+
+    $bench->heading("Memory of Redis a client, bytes, ids of 13 characters");
+
+    my $used = sub () {
+        my ($used) = $redis->cmd('INFO', 'memory') =~ /^used_memory:(\d+)/m;
+        return $used;
+    };
+
+    my ($sha) = $redis->cmd('SCRIPT', 'LOAD', script());
+
+    for my $case ([ log => 'l', 30, 1 ], [ log => 'l', 30, 10 ],
+                  [ log => 'l', 30, 30 ], [ log => 'l', 200, 128 ],
+                  [ log => 'l', 200, 200 ], [ counter => 'c', 3000, 200 ])
+    {
+        my ($name, $letter, $quota, $requests) = @$case;
+
+        my $before = $used->();
+
+        for my $i (1 .. $n) {
+            $redis->pipeline(map {
+                [ 'EVALSHA', $sha, 1, sprintf('rate:memory:user:user-%08d', $i),
+                  $letter, $quota, 3_600_000, 0 ] } 1 .. $requests);
+        }
+
+        my $after = $used->();
+
+        $bench->row("$name, $requests requests",
+                    sprintf '%.0f', ($after - $before) / $n);
+
+        $redis->pipeline(map { [ 'UNLINK',
+            sprintf('rate:memory:user:user-%08d', $_) ] } 1 .. $n);
+        $redis->cmd('PING');
+    }
+}
+
+
+sub script () {
+    my $root = Admission::Test::root();
+    my (undef, $text) = Admission::Test::run(
+        'sh', "$root/lua/embed.sh", '-e', "$root/lua/limit.lua");
+    return $text;
+}
+
+
+# ---- on this host
+
+sub by_host ($bench, $site, $nginx, @names) {
+    my $file = $site->requests('limits-local', template(), @names);
+    my @servers = qw(off nginx few many);
+    my $pids = { worker => ($nginx->worker_pids)[0] };
+
+    my $load = sub ($server, %opt) {
+        return $bench->load($nginx->port($server), $file, pids => $pids,
+                            %opt);
+    };
+
+    $load->($_, seconds => 1) for @servers;
+
+    my $results = $bench->rounds(
+        map { my $server = $_; $server => sub { $load->($server) } }
+            @servers);
+
+    my ($off, $limit_req, $few, $many) = @{$results}{@servers};
+
+    $bench->heading('Rate limits while Redis is down, '
+                    . commify($local_clients)
+                    . ' clients, against limit_req');
+
+    for my $case ([ 'a log' => $few ], [ 'the counter' => $many ]) {
+        my ($name, $of) = @$case;
+
+        $bench->ratio_row("$name: requests a second",
+                          Bench::ratio($of, $limit_req,
+                                       sub ($r) { $r->{rate} }),
+                          [ '>=', 0.85 ]);
+        $bench->ratio_row('  requests a CPU second',
+                          Bench::ratio($of, $limit_req,
+                                       sub ($r) { 1 / $r->{cpu}{worker} }));
+    }
+
+    $bench->rate_row($_, $results->{$_}) for @servers;
+}
+
+
+sub commify ($n) {
+    1 while $n =~ s/^(\d+)(\d{3})/$1,$2/;
+    return $n;
+}
+
+
+1;
