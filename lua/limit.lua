@@ -12,38 +12,46 @@
 -- both score and member.  counter: a HASH of the start of a bucket as long as
 -- the window, ms, and how many requests were in it and in the one before; of
 -- the latter as many count as if they had been spread evenly.
+--
+-- Commands get text where there is any: Redis takes longer to print a number
+-- than to add a member.
 
 local call, floor, ceil = redis.call, math.floor, math.ceil
 
 local time = call('TIME')
-local us = time[1] * 1000000 + time[2]
-local ms = floor(us / 1000)
+local now = time[1] .. ('000000'):sub(#time[2] + 1) .. time[2]
+local us = now + 0
 
--- A window of the other algorithm gives way.
-local function read(command, key, ...)
-  local reply = redis.pcall(command, key, ...)
-  if reply.err then
-    if not reply.err:find('WRONGTYPE', 1, true) then
-      error(reply.err)
-    end
-    call('DEL', key)
-    return {}
-  end
-  return reply
-end
-
-local answer = { us }
-local buckets = {}
+local answer = { us, 0, 0 }
+local buckets
 local refused = false
 
 for i, key in ipairs(KEYS) do
   local a = 4 * i
   local quota, window = ARGV[a - 2] + 0, ARGV[a - 1] + 0
+  local log = ARGV[a - 3] == 'l'
   local left, wait
 
-  if ARGV[a - 3] == 'l' then
+  -- What is of another type, or of another algorithm, gives way.
+
+  local had
+  if log then
+    had = redis.pcall('ZRANGE', key, '0', '0')
+  else
+    had = redis.pcall('HMGET', key, 's', 'c', 'p')
+  end
+
+  if had.err then
+    if not had.err:find('WRONGTYPE', 1, true) then
+      return had
+    end
+    call('DEL', key)
+    had = {}
+  end
+
+  if log then
     local n = 0
-    local oldest = tonumber(read('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+    local oldest = tonumber(had[1])
 
     if oldest and oldest > us then
 
@@ -51,8 +59,8 @@ for i, key in ipairs(KEYS) do
 
       n = call('ZCARD', key)
       call('DEL', key)
-      for j = 1, n do
-        call('ZADD', key, us - n + j, us - n + j)
+      for j = us - n + 1, us do
+        call('ZADD', key, j, string.format('%.0f', j))
       end
       call('PEXPIRE', key, window)
       oldest = us - n + 1
@@ -60,7 +68,7 @@ for i, key in ipairs(KEYS) do
     elseif oldest then
       if oldest <= us - window * 1000 then
         call('ZREMRANGEBYSCORE', key, '-inf', us - window * 1000)
-        oldest = tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+        oldest = tonumber(call('ZRANGE', key, '0', '0')[1])
       end
       n = oldest and call('ZCARD', key) or 0
     end
@@ -69,27 +77,34 @@ for i, key in ipairs(KEYS) do
 
     if left < 0 then
       -- the limit was higher before
-      oldest = call('ZRANGE', key, -left, -left, 'WITHSCORES')[2] + 0
+      oldest = call('ZRANGE', key, -left, -left)[1] + 0
     end
 
     wait = ceil(((oldest or us) + window * 1000 - us) / 1000)
 
   else
-    local b = read('HMGET', key, 's', 'c', 'p')
-    local start = tonumber(b[1]) or ms
-    local current, previous = tonumber(b[2]) or 0, tonumber(b[3]) or 0
+    local ms = floor(us / 1000)
+    local start = tonumber(had[1])
+    local current, previous = tonumber(had[2]) or 0, tonumber(had[3]) or 0
+    local turned = true
 
-    if start > ms then
+    if not start then
+      start, current, previous = ms, 0, 0
+
+    elseif start > ms then
       -- The clock went back: what is refused is remembered, too.
       start = ms
       call('HSET', key, 's', start)
       call('PEXPIRE', key, 2 * window)
-    end
 
-    if ms - start >= 2 * window then
+    elseif ms - start >= 2 * window then
       start, current, previous = ms, 0, 0
+
     elseif ms - start >= window then
       start, current, previous = start + window, 0, current
+
+    else
+      turned = false
     end
 
     local rest = window - (ms - start)
@@ -106,7 +121,10 @@ for i, key in ipairs(KEYS) do
       end
     end
 
-    buckets[i] = { start, current, previous }
+    if turned then
+      buckets = buckets or {}
+      buckets[i] = { start, previous, current }
+    end
   end
 
   if left < 1 then
@@ -123,17 +141,23 @@ end
 
 for i, key in ipairs(KEYS) do
   if answer[2 * i] > 0 then
-    local b = buckets[i]
 
-    if b then
-      call('HSET', key, 's', b[1], 'c', b[2] + 1, 'p', b[3])
-      call('PEXPIRE', key, 2 * ARGV[4 * i - 1])
-    else
-      while call('ZADD', key, 'NX', us, us) == 0 do
+    if ARGV[4 * i - 3] == 'l' then
+      while call('ZADD', key, 'NX', now, now) == 0 do
         us = us + 1
+        now = string.format('%.0f', us)
       end
       answer[1] = us
       call('PEXPIRE', key, ARGV[4 * i - 1])
+
+    else
+      local b = buckets and buckets[i]
+      if b then
+        call('HSET', key, 's', b[1], 'p', b[2], 'c', b[3] + 1)
+      else
+        call('HINCRBY', key, 'c', '1')
+      end
+      call('PEXPIRE', key, 2 * ARGV[4 * i - 1])
     end
 
     answer[2 * i] = answer[2 * i] - 1

@@ -110,7 +110,7 @@ sub judgments ($monitor) {
             die "$3 is not $2" if $2 != $3;
             @$last[2, 3] = ($2, 1);
 
-        } elsif ($rest =~ /^"HSET" .* "c" /) {
+        } elsif ($rest =~ /^"(?:HSET|HINCRBY)" .* "c" "/) {
             $last->[3] = 1;
         }
     }

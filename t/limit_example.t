@@ -19,6 +19,7 @@ my $conf = read_file(root . '/conf-examples/rate-limits.conf');
 
 $conf =~ s{^(?:load_module|pid|error_log|worker_processes)\s.*\n}{}mg;
 $conf =~ s{^\s*access_log\s.*\n}{}mg;
+$conf =~ s/^http \{\n/http {\n    access_log access.log;\n/m;
 $conf =~ s{127\.0\.0\.1:6379/0 timeout=200ms}
           {'127.0.0.1:' . $redis->port . '/0 timeout=2s'}e;
 $conf =~ s{127\.0\.0\.1:300[02]}{'127.0.0.1:' . $backend->port}eg;
