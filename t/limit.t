@@ -15,7 +15,7 @@ my $user_secret = 'u' x 40;
 my $tier2_secret = 't' x 40;
 my $tier1_secret = 'w' x 40;
 
-my $redis = Admission::Redis->start(clock => 1);
+my $redis = Admission::Redis->start(clock => 1, prefixes => [ 'x:' ]);
 my $backend = Admission::Backend->start;
 
 my $nginx = Admission::Nginx->start(
