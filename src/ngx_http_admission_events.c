@@ -468,7 +468,9 @@ ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
     do {
         p = ngx_slab_calloc_locked(zone->shpool, size);
 
-    } while (p == NULL && ngx_http_admission_event_evict_locked(zone, en));
+    } while (p == NULL
+             && (ngx_http_admission_windows_yield_locked(zone)
+                 || ngx_http_admission_event_evict_locked(zone, en)));
 
     return p;
 }

@@ -2,7 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The share is cut into cells of one size.  A window takes one, and one more
+ * The memory, of an eighth of the zone at most, is taken when it is first
+ * needed, and given back when events need it: they go on without Redis only
+ * by what the host knows, while the windows just begin anew.
+ *
+ * It is cut into cells of one size.  A window takes one, and one more
  * for each NGX_HTTP_ADMISSION_WINDOW_TIMES requests in it if all of them are
  * remembered; the counter counts them in two buckets, as lua/limit.lua does.
  *
@@ -73,6 +77,8 @@ union ngx_http_admission_cell_u {
 
 struct ngx_http_admission_windows_s {
     ngx_http_admission_cell_t      *free;
+    ngx_http_admission_cell_t      *unused;     /* those from here on, too */
+    ngx_http_admission_cell_t      *end;
     ngx_queue_t                     lru;        /* latest first */
     ngx_uint_t                      mask;       /* of the lists' number */
     ngx_http_admission_window_t   **lists;
@@ -81,6 +87,8 @@ struct ngx_http_admission_windows_s {
 
 static ngx_uint_t ngx_http_admission_window_logs(
     ngx_http_admission_limit_conf_t *conf);
+static ngx_http_admission_windows_t *ngx_http_admission_windows_locked(
+    ngx_http_admission_zone_t *zone);
 static uint64_t ngx_http_admission_window_hash(
     ngx_http_admission_limit_t *limit);
 static ngx_http_admission_window_t *ngx_http_admission_window_get_locked(
@@ -108,51 +116,6 @@ static void ngx_http_admission_window_delete_locked(
     ngx_http_admission_window_t *window);
 
 
-ngx_int_t
-ngx_http_admission_windows_init(ngx_http_admission_zone_t *zone, size_t size)
-{
-    u_char                        *p;
-    ngx_uint_t                     i, n;
-    ngx_http_admission_windows_t  *windows;
-
-    size /= NGX_HTTP_ADMISSION_WINDOW_SHARE;
-
-    windows = ngx_slab_calloc(zone->shpool,
-                              sizeof(ngx_http_admission_windows_t));
-    p = ngx_slab_alloc(zone->shpool, size);
-
-    if (windows == NULL || p == NULL) {
-        return NGX_ERROR;
-    }
-
-    /* a list for every four cells: half of them, at most, are windows */
-
-    n = size / NGX_HTTP_ADMISSION_WINDOW_CELL;
-
-    for (i = 1; i * 2 <= n / 4; i *= 2) { /* void */ }
-
-    windows->mask = i - 1;
-    windows->lists = (ngx_http_admission_window_t **) p;
-    ngx_memzero(p, i * sizeof(ngx_http_admission_window_t *));
-
-    ngx_queue_init(&windows->lru);
-
-    for (n = (i * sizeof(ngx_http_admission_window_t *)
-              + NGX_HTTP_ADMISSION_WINDOW_CELL - 1)
-             / NGX_HTTP_ADMISSION_WINDOW_CELL;
-         n < size / NGX_HTTP_ADMISSION_WINDOW_CELL;
-         n++)
-    {
-        ngx_http_admission_window_free_locked(windows,
-                                     p + n * NGX_HTTP_ADMISSION_WINDOW_CELL);
-    }
-
-    zone->sh->windows = windows;
-
-    return NGX_OK;
-}
-
-
 void
 ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     ngx_uint_t n)
@@ -168,10 +131,11 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     }
 
     zone = ngx_http_admission_zone;
-    windows = zone->sh->windows;
     refused = 0;
 
     ngx_shmtx_lock(&zone->shpool->mutex);
+
+    windows = ngx_http_admission_windows_locked(zone);
 
     for (i = 0; i < n; i++) {
         window = ngx_http_admission_window_get_locked(windows, hash[i], 0);
@@ -228,6 +192,76 @@ ngx_http_admission_limit_changed(ngx_uint_t answered)
 }
 
 
+ngx_uint_t
+ngx_http_admission_windows_yield_locked(ngx_http_admission_zone_t *zone)
+{
+    if (zone->sh->windows == NULL) {
+        return 0;
+    }
+
+    ngx_slab_free_locked(zone->shpool, zone->sh->windows);
+    zone->sh->windows = NULL;
+
+    return 1;
+}
+
+
+/* as much as there is of the share; NULL: not even a page */
+
+static ngx_http_admission_windows_t *
+ngx_http_admission_windows_locked(ngx_http_admission_zone_t *zone)
+{
+    size_t                         size;
+    ngx_uint_t                     i, n;
+    ngx_http_admission_windows_t  *windows;
+
+    if (zone->sh->windows) {
+        return zone->sh->windows;
+    }
+
+    size = (zone->shpool->end - (u_char *) zone->shpool)
+           / NGX_HTTP_ADMISSION_WINDOW_SHARE;
+    size = ngx_max(size, ngx_pagesize);
+
+    for ( ;; ) {
+        windows = ngx_slab_alloc_locked(zone->shpool, size);
+
+        if (windows) {
+            break;
+        }
+
+        size /= 2;
+
+        if (size < ngx_pagesize) {
+            return NULL;
+        }
+    }
+
+    /* a list for every four cells: half of them, at most, are windows */
+
+    n = size / NGX_HTTP_ADMISSION_WINDOW_CELL;
+
+    for (i = 1; i * 2 <= n / 4; i *= 2) { /* void */ }
+
+    windows->free = NULL;
+    windows->mask = i - 1;
+    windows->lists = (ngx_http_admission_window_t **) (windows + 1);
+    ngx_memzero(windows->lists, i * sizeof(ngx_http_admission_window_t *));
+
+    ngx_queue_init(&windows->lru);
+
+    windows->end = (ngx_http_admission_cell_t *) windows + n;
+    windows->unused = (ngx_http_admission_cell_t *) windows
+                      + ((u_char *) (windows->lists + i) - (u_char *) windows
+                         + NGX_HTTP_ADMISSION_WINDOW_CELL - 1)
+                        / NGX_HTTP_ADMISSION_WINDOW_CELL;
+
+    zone->sh->windows = windows;
+
+    return windows;
+}
+
+
 static ngx_uint_t
 ngx_http_admission_window_logs(ngx_http_admission_limit_conf_t *conf)
 {
@@ -265,6 +299,10 @@ ngx_http_admission_window_get_locked(ngx_http_admission_windows_t *windows,
     uint64_t hash, ngx_uint_t make)
 {
     ngx_http_admission_window_t  *window, **list;
+
+    if (windows == NULL) {
+        return NULL;
+    }
 
     list = &windows->lists[hash & windows->mask];
 
@@ -483,6 +521,10 @@ ngx_http_admission_window_cell_locked(ngx_http_admission_windows_t *windows,
     ngx_queue_t                  *q;
     ngx_http_admission_cell_t    *cell;
     ngx_http_admission_window_t  *window;
+
+    if (windows->free == NULL && windows->unused < windows->end) {
+        return windows->unused++;
+    }
 
     while (windows->free == NULL) {
 

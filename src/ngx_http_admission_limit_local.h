@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Sliding windows in the shared memory of a host, for when Redis does not
- * answer.  They have a share of the zone of their own, which nothing else
- * uses: when it is full, the window that was unused for longest goes.
+ * answer.  They have a share of the zone at most: when it is full, the window
+ * that was unused for longest goes.
  */
 
 
@@ -21,7 +21,8 @@
 /*
  * Charges a request to all n windows (NGX_HTTP_ADMISSION_LIMITS_MAX at most)
  * or, if one that is not for a trial is full, to none.  Fills left and wait.
- * Takes the lock of the windows.
+ * In a zone that is full of other things nothing is counted, and all pass.
+ * Takes the zone's lock.
  */
 void ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     ngx_uint_t n);

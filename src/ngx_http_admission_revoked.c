@@ -254,8 +254,12 @@ ngx_http_admission_revoked_add_locked(ngx_http_admission_zone_t *zone,
     rn = NULL;
 
     if (sh->nrevoked < sh->revoked_max) {
-        rn = ngx_slab_alloc_locked(zone->shpool,
-                                   sizeof(ngx_http_admission_revoked_node_t));
+
+        do {
+            rn = ngx_slab_alloc_locked(zone->shpool,
+                                    sizeof(ngx_http_admission_revoked_node_t));
+
+        } while (rn == NULL && ngx_http_admission_windows_yield_locked(zone));
     }
 
     if (rn == NULL) {

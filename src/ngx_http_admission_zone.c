@@ -91,11 +91,6 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     ngx_http_admission_answers_init(sh, shm_zone->shm.size);
     ngx_http_admission_counts_init(sh);
 
-    zone->sh = sh;
-
-    if (ngx_http_admission_windows_init(zone, shm_zone->shm.size) != NGX_OK) {
-        return NGX_ERROR;
-    }
 
     len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
 
@@ -111,6 +106,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     zone->shpool->log_nomem = 0;
     zone->shpool->data = sh;
+    zone->sh = sh;
     zone->generation = ++sh->generation;
 
     ngx_http_admission_zone_take_over(zone, shm_zone->tag);

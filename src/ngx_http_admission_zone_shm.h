@@ -100,7 +100,8 @@ typedef struct {
     ngx_http_admission_redis_counts_t  redis;   /* without a lock */
 
     /* rate limits */
-    ngx_http_admission_windows_t  *windows; /* while Redis does not answer */
+    ngx_http_admission_windows_t  *windows; /* while Redis does not answer;
+                                               NULL: none yet */
     ngx_atomic_t                limits_alone;   /* bool: it did not */
     ngx_msec_t                  limits_missed;  /* when last */
     ngx_queue_t                 counts;     /* of each category */
@@ -180,9 +181,12 @@ void ngx_http_admission_trail_copy_locked(ngx_http_admission_zone_t *zone,
 void ngx_http_admission_answers_init(ngx_http_admission_shctx_t *sh,
     size_t size);
 
-/* NGX_ERROR: no memory */
-ngx_int_t ngx_http_admission_windows_init(ngx_http_admission_zone_t *zone,
-    size_t size);
+/*
+ * Gives the memory of all windows of rate limits back, for what is worth more
+ * than they are; returns 0 if there was none.
+ */
+ngx_uint_t ngx_http_admission_windows_yield_locked(
+    ngx_http_admission_zone_t *zone);
 
 void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
