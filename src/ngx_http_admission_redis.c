@@ -244,9 +244,7 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
 ngx_uint_t
 ngx_http_admission_redis_one_node(ngx_http_admission_redis_t *redis)
 {
-    /* "cluster=on" is not taken yet */
-
-    return 1;
+    return redis->cluster == NULL;
 }
 
 
