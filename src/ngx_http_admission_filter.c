@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The header filter: how much of a rate limit is left, what may be stored of
- * gated answers, and that nothing may of the module's own.  It runs after "add_header" and "expires", so
- * that neither makes a denial last.
+ * gated answers, and that nothing may of the module's own.  It runs after
+ * "add_header" and "expires", so that neither makes a denial last.
  */
 
 

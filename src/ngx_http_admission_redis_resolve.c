@@ -13,7 +13,7 @@
 
 
 #define NGX_HTTP_ADMISSION_REDIS_RESOLVE_TIMEOUT  5000       /* ms */
-#define NGX_HTTP_ADMISSION_REDIS_RESOLVE_ADDRS    16
+#define NGX_HTTP_ADMISSION_RESOLVE_MAX    16
 
 
 static void ngx_http_admission_redis_resolve_handler(
@@ -92,11 +92,11 @@ ngx_http_admission_redis_resolve_cancel(
 static void
 ngx_http_admission_redis_resolve_handler(ngx_resolver_ctx_t *ctx)
 {
-    u_char                               text[NGX_HTTP_ADMISSION_REDIS_RESOLVE_ADDRS]
+    u_char                               text[NGX_HTTP_ADMISSION_RESOLVE_MAX]
                                              [NGX_SOCKADDR_STRLEN];
-    ngx_addr_t                           addrs[NGX_HTTP_ADMISSION_REDIS_RESOLVE_ADDRS];
+    ngx_addr_t                           addrs[NGX_HTTP_ADMISSION_RESOLVE_MAX];
     ngx_uint_t                           i, n;
-    ngx_sockaddr_t                       sa[NGX_HTTP_ADMISSION_REDIS_RESOLVE_ADDRS];
+    ngx_sockaddr_t                       sa[NGX_HTTP_ADMISSION_RESOLVE_MAX];
     ngx_http_admission_redis_resolve_t  *resolve;
 
     resolve = ctx->data;
@@ -110,7 +110,7 @@ ngx_http_admission_redis_resolve_handler(ngx_resolver_ctx_t *ctx)
         return;
     }
 
-    n = ngx_min(ctx->naddrs, NGX_HTTP_ADMISSION_REDIS_RESOLVE_ADDRS);
+    n = ngx_min(ctx->naddrs, NGX_HTTP_ADMISSION_RESOLVE_MAX);
 
     for (i = 0; i < n; i++) {
         ngx_memcpy(&sa[i], ctx->addrs[i].sockaddr, ctx->addrs[i].socklen);
