@@ -148,6 +148,10 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
         standing->turn = now;
     }
 
+    /* it may have stood ahead of the positions for long: see vwr_burst */
+
+    standing->turn = ngx_max(standing->turn, ticket->at);
+
     /* in whole seconds, as the life of a token is */
 
     end = standing->turn + (int64_t) conf->session_max * 1000;
