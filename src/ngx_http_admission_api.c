@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_api.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_room.h"
 #include "ngx_http_admission_text.h"
 
 
@@ -187,8 +188,8 @@ static ngx_int_t
 ngx_http_admission_api_event(ngx_http_admission_api_call_t *call)
 {
     u_char                          *id;
+    ngx_int_t                        rc;
     ngx_http_request_t              *r;
-    ngx_http_admission_room_t        room;
     ngx_http_admission_main_conf_t  *mcf;
 
     r = call->request;
@@ -210,24 +211,24 @@ ngx_http_admission_api_event(ngx_http_admission_api_call_t *call)
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
-    call->conf = ngx_http_admission_event_conf(mcf, &call->event);
+    rc = ngx_http_admission_room_event_conf(mcf, &call->event, &call->conf);
 
-    if (call->conf == NULL
-        && (call->route->unlisted
-            || (ngx_http_admission_room_get(&call->event, &room) == NGX_OK
-                && room.activation)))
-    {
-        /* one that the API activated is an event like those listed */
+    if (rc == NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    if (call->route->unlisted) {
         call->conf = &mcf->event_default;
+        return NGX_DECLINED;
     }
 
-    if (call->conf == NULL) {
-        return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
-                                                "UNKNOWN_EVENT",
-                                                "No such event", NULL);
+    if (rc == NGX_AGAIN) {
+        return ngx_http_admission_api_unavailable(r);
     }
 
-    return NGX_DECLINED;
+    return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
+                                            "UNKNOWN_EVENT", "No such event",
+                                            NULL);
 }
 
 

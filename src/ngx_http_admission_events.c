@@ -80,7 +80,10 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         }
     }
 
-    zone->sh->listed = all && ozone->sh->listed;
+    if (all) {
+        zone->sh->listed = ozone->sh->listed;
+        zone->sh->listing = ozone->sh->listing;
+    }
 
     ngx_shmtx_unlock(&ozone->shpool->mutex);
 }

@@ -4,9 +4,10 @@
  *
  * The content handler of admission_page.
  *
- * An answer is made of the address and the configuration and nothing else:
- * no cookie is read or set, and the language is the script's business.  So
- * caches may keep it under its whole address, query included.
+ * An answer is made of the address and the configuration, and of whether
+ * there is such an event, and of nothing else: no cookie is read or set, and
+ * the language is the script's business.  So caches may keep it under its
+ * whole address, query included.
  */
 
 
@@ -20,11 +21,13 @@
 #include "ngx_http_admission_page.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_return.h"
+#include "ngx_http_admission_room.h"
 
 
 static ngx_int_t ngx_http_admission_page_event(ngx_http_request_t *r,
     ngx_str_t *event);
 static ngx_uint_t ngx_http_admission_page_is_nojs(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_admission_page_is_shown(ngx_http_request_t *r);
 static ngx_int_t ngx_http_admission_page_return(ngx_http_request_t *r,
     ngx_str_t *target);
 static ngx_int_t ngx_http_admission_page_nojs_uri(ngx_http_request_t *r,
@@ -46,7 +49,7 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
 {
     ngx_int_t                         rc;
     ngx_str_t                        *event, *values, target;
-    ngx_uint_t                        status;
+    ngx_uint_t                        status, store;
     ngx_http_admission_loc_conf_t    *lcf;
     ngx_http_admission_main_conf_t   *mcf;
     ngx_http_admission_event_conf_t  *conf;
@@ -84,27 +87,39 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
 
     conf = NULL;
     status = NGX_HTTP_OK;
+    store = 1;
 
     if (rc == NGX_DECLINED) {
         /* the page says it, by having no event */
         status = NGX_HTTP_BAD_REQUEST;
 
     } else {
-        conf = ngx_http_admission_event_conf(mcf, event);
+        rc = ngx_http_admission_room_event_conf(mcf, event, &conf);
 
-        if (conf) {
+        if (rc == NGX_DECLINED) {
+            /* unless it has come into being since: the API tells the page */
+            status = NGX_HTTP_NOT_FOUND;
+            conf = NULL;
+
+        } else {
             values[NGX_HTTP_ADMISSION_PAGE_TITLE] = conf->title;
             values[NGX_HTTP_ADMISSION_PAGE_ARTIST] = conf->artist;
 
-        } else {
-            /* unless it has come into being since: the API tells the page */
-            status = NGX_HTTP_NOT_FOUND;
+            store = (rc == NGX_OK);
         }
     }
 
     if (lcf->page->which == NGX_HTTP_ADMISSION_PAGE_TIER1
         && ngx_http_admission_page_is_nojs(r))
     {
+        if (!ngx_http_admission_page_is_shown(r)) {
+
+            /* in a cache it would keep browsers from being answered */
+
+            return ngx_http_admission_page_send(r, &lcf->page->doc, values,
+                                                status, 0);
+        }
+
         if (conf) {
             return ngx_http_admission_page_without_script(r, conf, values,
                                                           &target);
@@ -117,21 +132,27 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
     }
 
     return ngx_http_admission_page_send(r, &lcf->page->doc, values, status,
-                                        status == NGX_HTTP_OK);
+                                        store && status == NGX_HTTP_OK);
 }
 
-
-/* only what a browser shows: nothing that it loads ahead, or for a page */
 
 static ngx_uint_t
 ngx_http_admission_page_is_nojs(ngx_http_request_t *r)
 {
     ngx_str_t  value;
 
+    return ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1, &value)
+           == NGX_OK;
+}
+
+
+/* by a browser: not what it loads ahead, or for a page */
+
+static ngx_uint_t
+ngx_http_admission_page_is_shown(ngx_http_request_t *r)
+{
     return r == r->main
            && r->method == NGX_HTTP_GET
-           && ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1, &value)
-              == NGX_OK
            && ngx_http_admission_is_navigation(r)
            && !ngx_http_admission_is_prefetch(r);
 }

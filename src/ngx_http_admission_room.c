@@ -17,6 +17,9 @@
 #define NGX_HTTP_ADMISSION_ROOM_FULL     2000       /* ms, several times as
                                                        long as a look comes
                                                        again */
+#define NGX_HTTP_ADMISSION_ROOM_LISTS    2000000    /* us, in which an active
+                                                       event comes back to a
+                                                       list that was lost */
 #define NGX_HTTP_ADMISSION_ROOM_POINT    10000000   /* us between points of
                                                        the trail */
 
@@ -42,6 +45,8 @@ static void ngx_http_admission_room_move_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
     ngx_uint_t active);
 static void ngx_http_admission_room_unknown(ngx_http_admission_room_t *room);
+static int64_t ngx_http_admission_room_unlisted_locked(
+    ngx_http_admission_shctx_t *sh);
 
 
 ngx_int_t
@@ -73,9 +78,39 @@ ngx_http_admission_room_get(ngx_str_t *event, ngx_http_admission_room_t *room)
              ? NGX_OK : NGX_DECLINED;
     }
 
+    if (rc == NGX_OK && !room->active) {
+        room->clock = ngx_max(room->clock,
+                              ngx_http_admission_room_unlisted_locked(sh));
+    }
+
     ngx_shmtx_unlock(&zone->shpool->mutex);
 
     return rc;
+}
+
+
+ngx_int_t
+ngx_http_admission_room_event_conf(ngx_http_admission_main_conf_t *mcf,
+    ngx_str_t *event, ngx_http_admission_event_conf_t **conf)
+{
+    ngx_http_admission_room_t  room;
+
+    *conf = ngx_http_admission_event_conf(mcf, event);
+
+    if (*conf) {
+        return NGX_OK;
+    }
+
+    *conf = &mcf->event_default;
+
+    if (ngx_http_admission_room_get(event, &room) != NGX_OK) {
+
+        /* without Redis nothing is ever activated */
+
+        return mcf->redis ? NGX_AGAIN : NGX_DECLINED;
+    }
+
+    return room.activation ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -160,7 +195,7 @@ ngx_http_admission_room_listed(ngx_str_t *event)
 
 
 void
-ngx_http_admission_rooms_listed(void)
+ngx_http_admission_rooms_listed(int64_t time)
 {
     ngx_queue_t                      *q;
     ngx_http_admission_zone_t        *zone;
@@ -184,7 +219,15 @@ ngx_http_admission_rooms_listed(void)
     }
 
     sh->round++;
-    sh->listed = 1;
+
+    if (sh->listed == 0
+        || time < sh->listed
+        || time - sh->listed > NGX_HTTP_ADMISSION_ROOM_LISTS)
+    {
+        sh->listing = time;
+    }
+
+    sh->listed = time;
 
     ngx_shmtx_unlock(&zone->shpool->mutex);
 }
@@ -668,4 +711,20 @@ ngx_http_admission_room_unknown(ngx_http_admission_room_t *room)
 
     room->api_rate = -1;
     room->measured = -1;
+}
+
+
+/*
+ * Since when an event that no list had is not active for certain; 0: unknown.
+ * Where Redis lost the list, its hosts are to have had the time to add to it.
+ */
+
+static int64_t
+ngx_http_admission_room_unlisted_locked(ngx_http_admission_shctx_t *sh)
+{
+    if (sh->listed - sh->listing < NGX_HTTP_ADMISSION_ROOM_LISTS) {
+        return 0;
+    }
+
+    return sh->listed - NGX_HTTP_ADMISSION_ROOM_LISTS;
 }

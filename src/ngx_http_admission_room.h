@@ -51,10 +51,21 @@ typedef struct {
  * that is in no list of active ones is known to be inactive as soon as the
  * list has been read once; its activation may be 0 then, though it was
  * active once).  NGX_DECLINED: nothing is known yet.  Then, and of an event
- * never heard of, *room is all 0, but for api_rate and measured, -1.
+ * never heard of, *room is all 0, but for api_rate and measured, -1, and for
+ * clock: of an event that is not active it is the last time as of which that
+ * is certain.
  */
 ngx_int_t ngx_http_admission_room_get(ngx_str_t *event,
     ngx_http_admission_room_t *room);
+
+/*
+ * What the configuration says of an event.  One that is not listed, without
+ * a default, is an event if the API once activated it.  NGX_DECLINED: it is
+ * none; NGX_AGAIN: not known yet, *conf is what it would have.
+ */
+ngx_int_t ngx_http_admission_room_event_conf(
+    ngx_http_admission_main_conf_t *mcf, ngx_str_t *event,
+    ngx_http_admission_event_conf_t **conf);
 
 /*
  * Takes what an answer said: within an activation no counter goes back, and
@@ -67,10 +78,11 @@ void ngx_http_admission_room_note(ngx_str_t *event,
 /*
  * The list of active events: _listed() of each that is in it returns 0 if
  * the host does not know it to be active, and has to look.  rooms_listed():
- * all of it has been read from Redis and looked at.
+ * all of it, as it was at that time (us), has been read from Redis and looked
+ * at.
  */
 ngx_uint_t ngx_http_admission_room_listed(ngx_str_t *event);
-void ngx_http_admission_rooms_listed(void);
+void ngx_http_admission_rooms_listed(int64_t time);
 
 /*
  * When the counter passed a position, us on the event's clock, by its trail

@@ -379,7 +379,9 @@ ngx_http_admission_rooms_list_end(void)
         && !ngx_http_admission_room_looks.more
         && ngx_http_admission_rooms_configured())
     {
-        ngx_http_admission_rooms_listed();
+        ngx_http_admission_rooms_listed(ngx_http_admission_now_us()
+            - (int64_t) (ngx_current_msec
+                         - ngx_http_admission_rooms_looking.last) * 1000);
     }
 }
 

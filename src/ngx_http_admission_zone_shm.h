@@ -81,7 +81,8 @@ typedef struct {
                                                carried out */
     ngx_uint_t                  rooms_lost; /* for want of room */
     ngx_msec_t                  rooms_full; /* when last, if ever */
-    ngx_uint_t                  listed;     /* bool: has been read */
+    int64_t                     listed;     /* us, when last read; 0: never */
+    int64_t                     listing;    /* since when, without a gap */
 
     ngx_rbtree_t                revoked;
     ngx_rbtree_node_t           revoked_sentinel;

@@ -140,10 +140,14 @@ for my $case ([ [ Accept => 'text/html', 'Sec-Fetch-Mode' => 'cors' ],
 
     is $response->status, 200, "$name: the page";
     like $response->body, qr/<script>/, "$name: as for all";
+    is $response->header('Cache-Control'), 'no-store',
+        "$name: no cache shows it to a browser";
 }
 
-is ask({}, '/vwr/other?nojs=1', method => 'HEAD')->header('Set-Cookie'), undef,
-    'HEAD: no ticket';
+my $head = ask({}, '/vwr/other?nojs=1', method => 'HEAD');
+
+is $head->header('Set-Cookie'), undef, 'HEAD: no ticket';
+is $head->header('Cache-Control'), 'no-store', 'HEAD: not stored';
 is ask({}, '/vwr/other?nojs=1', method => 'POST')->status, 405, 'POST: no';
 
 $page = ask({}, '/vwr/other?nojs=1&again=1');
