@@ -16,8 +16,12 @@ function v.decide(active, set_by)
 end
 
 function v.activate(resume, set_by)
-  if v.activation == 0 or not resume then
+  local nothing = v.activation == 0
+  if nothing or not resume then
     v.begin(v.tick(1))
+  end
+  if nothing and set_by == 'config' then
+    v.began = v.ms
   end
   v.updated = v.us
   return v.decide(1, set_by)

@@ -16,7 +16,8 @@ local call = redis.call
 local time = call('TIME')
 local h = call('HMGET', k.vwr, 'active', 'next', 'serving', 'part',
                'activation', 'changed', 'updated', 'set_by', 'api_rate',
-               'issue', 'issue_next', 'issue_at', 'restored', 'touched')
+               'issue', 'issue_next', 'issue_at', 'restored', 'touched',
+               'began', 'dead')
 
 local v = {
   us = time[1] * 1000000 + time[2],
@@ -38,6 +39,9 @@ local v = {
   issue_at = (h[12] or 0) + 0,
   restored = (h[13] or 0) + 0,      -- ms, when last after a loss
   touched = (h[14] or 0) + 0,       -- ms, when the keys last were
+  began = (h[15] or 0) + 0,         -- ms, when the configuration began it
+                                    -- here, where there was nothing
+  dead = (h[16] or 0) + 0,          -- an activation that was given up
 
   lost = 0,
 }
@@ -92,7 +96,7 @@ function v.save()
   v.rate = v.rate_in_force()
   v.write('active', 'next', 'serving', 'part', 'rate', 'activation',
           'changed', 'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
-          'issue_at', 'restored')
+          'issue_at', 'restored', 'began', 'dead')
   v.touch()
 end
 
@@ -104,6 +108,7 @@ end
 function v.begin(activation)
   v.activation = activation
   v.next, v.serving, v.part = 0, 0, 0
+  v.began = 0
   v.updated = v.us
   v.issue_next, v.issue_at = 0, v.us
 end
@@ -119,9 +124,31 @@ function v.skip()
   end
 end
 
+-- A host that starts just after a loss knows of nothing, and vwr=on begins a
+-- new activation there: the one before it goes on once somebody tells of it,
+-- and the few tickets of the new one are given up for the many of the old.
+function v.hear_earlier()
+  if host.activation == 0 or host.activation >= v.activation
+     or v.began == 0 or v.ms - v.began > 60000 or v.ms < v.began then
+    return
+  end
+  v.dead = v.activation
+  v.begin(host.activation)
+  v.restored = 0
+  v.skip()
+  v.serving = host.serving
+  v.api_rate = host.api_rate
+  v.restored = v.ms
+  v.lost = 1
+  v.changed = v.tick(1)
+  v.save()
+end
+
 -- Who knows more than is here tells of a loss of data.
 function v.hear_host()
-  local older = host.activation > v.activation
+  v.hear_earlier()
+
+  local older = host.activation > v.activation and host.activation ~= v.dead
   local behind = older or host.activation == v.activation
                           and (host.next > v.next or host.serving > v.serving)
 

@@ -543,7 +543,8 @@ ngx_http_admission_room_make_locked(ngx_http_admission_zone_t *zone,
 
 /*
  * Answers may come out of order: the counters are those of the latest
- * activation and never go back, what was decided is the latest.
+ * activation and never go back, what was decided is the latest.  A decision
+ * may give up an activation for the one before it, see lua/vwr_lib.lua.
  */
 
 static void
@@ -557,7 +558,11 @@ ngx_http_admission_room_merge_locked(ngx_http_admission_zone_t *zone,
     rn = en->room;
     known = &rn->room;
 
-    if (room->activation > known->activation) {
+    if (room->activation > known->activation
+        ? room->changed >= known->changed
+        : (room->activation && room->activation < known->activation
+           && room->changed > known->changed))
+    {
         ngx_http_admission_trail_free_locked(zone, rn);
 
         known->activation = room->activation;

@@ -122,6 +122,14 @@ ngx_http_admission_ticket_standing(ngx_http_admission_claims_t *ticket,
         return NGX_DECLINED;
     }
 
+    if (room->activation
+        && ticket->act > room->activation
+        && ticket->act < room->changed)
+    {
+        /* it was given up: see hear_earlier() in lua/vwr_lib.lua */
+        return NGX_DECLINED;
+    }
+
     if (ticket->act > room->activation
         && (room->active || room->clock <= ticket->act))
     {

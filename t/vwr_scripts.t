@@ -446,6 +446,43 @@ subtest 'loss: a new activation wins' => sub {
 };
 
 
+subtest 'loss: vwr=on of a host that starts' => sub {
+    my $a = room;
+
+    $a->admin('config');
+    $a->admin('rate', 0);
+    $a->assign(50);
+    $a->admin('advance', 20);
+    my $old = $a->{host}{activation};
+    flush;
+
+    my $b = $a->other;
+    $b->admin('config');
+    $b->assign(2);
+    my $new = $b->{host}{activation};
+    cmp_ok($new, '>', $old, 'begins a new activation');
+
+    my $r = $a->step;
+    is_deeply([@$r{qw(activation active serving api_rate)}], [$old, 1, 20, 0],
+              'the one before goes on');
+    cmp_ok($r->{next}, '>=', 1050, 'further on');
+    cmp_ok($r->{changed}, '>', $new, 'by a decision after it');
+
+    is($b->step->{activation}, $old, 'the other one yields');
+    flush;
+    is($b->copy->step->{activation}, $old, 'and has learnt it');
+
+    $r = $a->admin('restart');
+    is($b->step->{activation}, $r->{activation}, 'a restart is one');
+    flush;
+
+    $b = $a->other;
+    $new = $b->admin('config')->{activation};
+    later(61);
+    is($a->step->{activation}, $new, 'who tells of it late is too late');
+};
+
+
 subtest 'a rate alone is remembered' => sub {
     my $r = room;
 
