@@ -61,6 +61,15 @@ function q.live()
   end
 end
 
+-- A time of the clock that somebody knows.  Redis's time may be behind it, and
+-- others who call do not know it: what comes from now on is to be later.
+function q.hear_time(t)
+  if t > q.stored then
+    q.clock = math.max(q.clock, t)
+    q.tick()
+  end
+end
+
 -- Somebody knows of an earlier life: the data was lost.  Once per epoch
 -- nobody is let in for a while, so that those who had places find them.
 function q.begin_restore()
@@ -91,6 +100,7 @@ function q.hear_host()
     q.begin_life()
   end
   q.live()
+  q.hear_time(q.host_clock)
   q.begin_restore()
   if q.restoring() then
     if q.host_active - q.base > q.floor then

@@ -167,4 +167,62 @@ subtest 'a loss after the clock was wrong' => sub {
         for sort keys %place;
 };
 
+
+# The clock goes back with the loss, and who comes first knows nothing of what
+# was.  What a place, an entry token or a host then tells is known from there
+# on, whoever asks next.
+
+subtest 'a clock that went back, told by one of many' => sub {
+    my $e = event(threshold => 1);
+
+    $redis->set_clock($clock + 600);
+    my %x = map { $_ => $e->ask($_) } qw(in a b);
+    my $knew = $e->admin;
+    $redis->set_clock($clock);
+
+    my $lost = sub {
+        lose($e);
+        $e->{host} = {};
+        $e->admin('set', 0);
+        $e->ask('new');
+    };
+
+    $lost->();
+    $e->ask('b', mode => 'status', place => $x{b});
+    my $late = $e->ask('late');
+    is_deeply([$e->waiting], [qw(new b late)], 'a place: nobody gets before');
+    is($late->{position}, 3, 'and the newcomer is told so');
+    cmp_ok($late->{clock}, '>', $x{b}{clock}, 'the clock goes on from it');
+
+    $lost->();
+    $e->{host} = { epoch => $knew->{epoch}, clock => $knew->{clock} };
+    $e->step;
+    $e->{host} = {};
+    $e->ask('late');
+    $e->ask('b', mode => 'status', place => $x{b});
+    is_deeply([$e->waiting], [qw(new b late)], 'a host: the same');
+
+    $lost->();
+    is($e->ask('in', mode => 'restore', entry => entry($x{in}))->{state}, 'in',
+       'an entry token is a slot');
+    $e->leave('in');
+    cmp_ok($redis->cmd('ZSCORE', $e->key('revoked'), 'in'), '>=',
+           $x{in}{adm}, 'and ends by leaving');
+    is($e->ask('in', mode => 'status', entry => entry($x{in}))->{state},
+       'out', 'for good');
+};
+
+
+# Who joins is told where they stand, not how many there are.
+
+subtest 'a score that is later than the clock' => sub {
+    my $e = event(threshold => 0);
+    my $x;
+
+    $x = $e->ask('x') for 1, 2;
+    $redis->cmd('ZADD', $e->key('queue'), $x->{score} + 1e12, 'ahead');
+    is($e->ask('y')->{position}, 2, 'before it');
+    is($e->ask('y')->{position}, 2, 'as it is told again');
+};
+
 done_testing;
