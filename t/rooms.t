@@ -89,6 +89,7 @@ known(0, 'advance', sub ($s) { $s->{serving} == 200 });
 # reload: vwr=on takes in the one that another host deactivated, and touches
 # nothing else
 admin(0, POST => 'deactivate/concert');
+known(1, 'the deactivation', sub ($s) { !$s->{isActive} });
 my $before = admin(0, GET => 'status/concert')->{activation};
 configure(0, 'always vwr=on;', 'always vwr=on; concert vwr=on;');
 my $start = time;
