@@ -35,10 +35,14 @@ then
      and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock)
      and ms >= touched and ms - touched <= 3600000
   then
+    local position
+
     if not score then
+      -- the clock is later than all scores, so this is the last one
       clock = math.max(us, clock + 1, ARGV[13] + 1)
       score = 2 * clock + 1
       size = size + 1
+      position = size
       call('HSET', KEYS[9], 'clock', string.format('%.0f', clock))
       call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[17])
     end
@@ -53,7 +57,7 @@ then
     local restore = (st[6] or 0) - ms
 
     -- as q.reply of queue_state_lib.lua
-    return { 1, call('ZRANK', KEYS[1], ARGV[17]) + 1, size,
+    return { 1, position or call('ZRANK', KEYS[1], ARGV[17]) + 1, size,
              call('ZCARD', KEYS[2]),
              set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
              set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,

@@ -212,17 +212,4 @@ subtest 'a clock that went back, told by one of many' => sub {
        'out', 'for good');
 };
 
-
-# Who joins is told where they stand, not how many there are.
-
-subtest 'a score that is later than the clock' => sub {
-    my $e = event(threshold => 0);
-    my $x;
-
-    $x = $e->ask('x') for 1, 2;
-    $redis->cmd('ZADD', $e->key('queue'), $x->{score} + 1e12, 'ahead');
-    is($e->ask('y')->{position}, 2, 'before it');
-    is($e->ask('y')->{position}, 2, 'as it is told again');
-};
-
 done_testing;
