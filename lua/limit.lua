@@ -51,7 +51,9 @@ for i, key in ipairs(KEYS) do
 
   if log then
     local n = 0
-    local oldest = tonumber(had[1])
+
+    -- a member that is no time is not of here: one of long ago
+    local oldest = had[1] and (tonumber(had[1]) or 0)
 
     if oldest and oldest > us then
 

@@ -342,7 +342,10 @@ ngx_http_admission_limit_charged(ngx_http_admission_limits_t *limits,
 
     for (i = 0; i < limits->all.nelts; i++) {
 
-        if (limit[i].key.len == key->len
+        /* a trial that was full charged nothing */
+
+        if (limit[i].left >= 0
+            && limit[i].key.len == key->len
             && ngx_memcmp(limit[i].key.data, key->data, key->len) == 0)
         {
             return 1;
@@ -651,10 +654,14 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     limit += ctx->limits->first;
     n = ctx->limits->all.nelts - ctx->limits->first;
 
-    ctx->gated = 1;
     full = NULL;
 
     for (i = 0; i < n; i++) {
+
+        if (!limit[i].conf->dry_run) {
+            /* others get another answer: a trial tells the client nothing */
+            ctx->gated = 1;
+        }
 
         ngx_http_admission_limit_count(r, &limit[i], refused || closed);
 

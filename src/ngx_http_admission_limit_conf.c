@@ -47,6 +47,8 @@ static char *ngx_http_admission_limit_finish(ngx_conf_t *cf,
     ngx_http_admission_limit_args_t *args, ngx_str_t *name);
 static char *ngx_http_admission_limit_texts(ngx_conf_t *cf,
     ngx_http_admission_limit_conf_t *limit);
+static ngx_uint_t ngx_http_admission_limit_twice(
+    ngx_http_admission_loc_conf_t *lcf);
 static ngx_uint_t ngx_http_admission_is_category(ngx_str_t *name);
 static ngx_http_admission_category_t *ngx_http_admission_category(
     ngx_conf_t *cf, ngx_str_t *name, ngx_http_admission_limit_conf_t *limit);
@@ -131,7 +133,17 @@ ngx_http_admission_limit_add(ngx_conf_t *cf, ngx_command_t *cmd,
                                                "\"rate=30r/m\"");
     }
 
-    return ngx_http_admission_limit_finish(cf, cmd, limit, &args, &value[1]);
+    rv = ngx_http_admission_limit_finish(cf, cmd, limit, &args, &value[1]);
+
+    if (rv == NGX_CONF_OK && ngx_http_admission_limit_twice(lcf)) {
+        return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
+                                               "a category once at a place "
+                                               "for each \"key=\", another "
+                                               "limit of the same client "
+                                               "needs a name of its own");
+    }
+
+    return rv;
 }
 
 
@@ -336,6 +348,40 @@ ngx_http_admission_limit_texts(ngx_conf_t *cf,
     limit->policy.len = p - limit->policy.data;
 
     return NGX_CONF_OK;
+}
+
+
+/* whether the last limit has the window of another one: it would not count */
+
+static ngx_uint_t
+ngx_http_admission_limit_twice(ngx_http_admission_loc_conf_t *lcf)
+{
+    ngx_str_t                         none, *key, *other;
+    ngx_uint_t                        i;
+    ngx_http_admission_limit_conf_t  *limit, *last;
+
+    ngx_str_null(&none);
+
+    limit = lcf->limits->elts;
+    last = &limit[lcf->limits->nelts - 1];
+    key = last->key ? &last->key->value : &none;
+
+    for (i = 0; &limit[i] != last; i++) {
+
+        if (limit[i].category != last->category) {
+            continue;
+        }
+
+        other = limit[i].key ? &limit[i].key->value : &none;
+
+        if (other->len == key->len
+            && ngx_strncmp(other->data, key->data, key->len) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

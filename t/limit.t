@@ -107,6 +107,16 @@ END
             admission_rate_limit  dry rate=2r/m key=$arg_k dry_run=on;
             admission_rate_limit  wet rate=3r/m key=$arg_k;
         }
+        location /dryonly/ { empty_gif;
+            admission_rate_limit  dryonly rate=1r/m key=$arg_k dry_run=on;
+        }
+        location /trial/ {
+            admission_rate_limit  real rate=1r/m key=$arg_k dry_run=on;
+            try_files             /none /real/?$args;
+        }
+        location /real/ { empty_gif;
+            admission_rate_limit  real rate=2r/m key=$arg_k;
+        }
         location /drygate/ { empty_gif;
             admission_dry_run     on;
             admission_rate_limit  drygate rate=2r/m key=$arg_k;
@@ -411,6 +421,12 @@ subtest 'dry run' => sub {
     my $ok = ask('/dry/?k=b');
     is $ok->header('RateLimit-Policy'), '"wet";q=3;w=60', 'which is told';
 
+    is ask('/dryonly/?k=a')->header('Cache-Control'), undef,
+        'a trial alone tells nothing';
+    is statuses(4, '/trial/?k=a'), '200 200 429 429',
+        'a trial that is full lifts no limit behind it';
+    is $redis->cmd('ZCARD', 'x:rate:real:a'), 2, 'and charges nothing';
+
     is statuses(4, '/drygate/?k=a'), '200 200 200 200', 'of the gate';
     is ask('/drygate/?k=a')->header('RateLimit'), undef, 'tells nothing';
     is $redis->cmd('ZCARD', 'x:rate:drygate:a'), 2, 'but counts';
@@ -456,6 +472,9 @@ subtest 'keys' => sub {
         'a ZSET: replaced by a HASH';
     $redis->cmd('SET', 'x:rate:key:s', 'text');
     is statuses(3, '/key/?k=s'), '200 200 429', 'text: replaced';
+
+    $redis->cmd('ZADD', 'x:rate:key:z', 1700000000000, '1700000000000-a');
+    is statuses(3, '/key/?k=z'), '200 200 429', 'other members: they are old';
 
     ask("/$_/?k=t") for qw(three counter hour key both mixed million);
 

@@ -113,6 +113,16 @@ subtest 'several' => sub {
         ok $status && $output =~ /"off" cannot/, "refused: $both";
     }
 
+    for my $key ('', ' key=$arg_k') {
+        ($status, $output) = ask("admission_rate_limit a rate=9r/s$key;
+                                  admission_rate_limit b rate=9r/s$key;
+                                  admission_rate_limit a rate=2r/m$key;");
+        ok $status && $output =~ /"a" in "admission_rate_limit".*once/,
+            "refused: a category twice$key";
+    }
+
+    right('admission_rate_limit a rate=1r/s;
+           admission_rate_limit a rate=5r/s key=$admission_address;');
     right('admission_rate_limit off;');
     right('admission_rate_limit a rate=1r/s;',
           'location /a { admission_rate_limit a rate=5r/s; }');
