@@ -75,6 +75,11 @@ my %ids = (
     './concert' => '200 ', 'x/../concert' => '200 ', '/concert' => '200 ',
 );
 
+# until it has heard of Redis, a host does not know which events there are
+my $known = wait_until {
+    call('GET', '/api/queue/status/concerts')->status == 404 } 5;
+ok $known, 'the host knows which events there are';
+
 is answer(call('GET', "/api/queue/status/$_")), $ids{$_},
     'id: ' . (length > 100 ? length : s/[^ -~]/?/gr)
     for sort keys %ids;
