@@ -200,6 +200,10 @@ is status('/api/queue/admin', bearer => $operator), '404 NOT_FOUND',
     'no event';
 is status("$api/none/concert", bearer => $operator), '404 NOT_FOUND',
     'no such call';
+
+# until it has heard of Redis, a host does not know which events there are
+wait_until {
+    status("$api/other", bearer => $operator) eq '404 UNKNOWN_EVENT' } 5;
 is status("$api/other", bearer => $operator), '404 UNKNOWN_EVENT',
     'no such event';
 is status("$api/a%20b", bearer => $operator), '400 INVALID_EVENT',
