@@ -317,7 +317,7 @@ is post($dark->port, '/vwr-api/assign/concert')->json->{code}, 'UNAVAILABLE',
     'assign is out of order';
 
 $site->redis->sigcont;
-operator($site, POST => 'activate/concert');
+wait_until { operator($site, POST => 'activate/concert')->status == 200 } 5;
 wait_until { get($dark->port, '/events/')->status == 403 } 5;
 is get($dark->port, '/events/')->status, 403, 'Redis is back';
 
