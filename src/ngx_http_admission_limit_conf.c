@@ -360,7 +360,7 @@ ngx_http_admission_limit_twice(ngx_http_admission_loc_conf_t *lcf)
     ngx_uint_t                        i;
     ngx_http_admission_limit_conf_t  *limit, *last;
 
-    ngx_str_null(&none);
+    ngx_str_set(&none, "");
 
     limit = lcf->limits->elts;
     last = &limit[lcf->limits->nelts - 1];
