@@ -237,21 +237,23 @@ my @keys = ('queue:active-events', map { "{concert}:$_" }
                state admitted used cleared leaving rate vwr admissions));
 
 my %data = (
-    'a string' => sub ($key) { $redis->cmd('SET', $key, 'theirs') },
-    'a list'   => sub ($key) { $redis->cmd('RPUSH', $key, 'a', 'b') },
-    'a hash'   => sub ($key) { $redis->cmd('HSET', $key, map { ($_, 'x') }
-                                           qw(epoch clock step active next)) },
-    'a sorted set' =>
-        sub ($key) { $redis->cmd('ZADD', $key, 1.5, 'x', '-inf', 'y', 2, '') },
+    'a string' => [ 'SET', 'theirs' ],
+    'a list'   => [ 'RPUSH', 'a', 'b' ],
+    'a hash'   => [ 'HSET', map { ($_, 'x') }
+                            qw(epoch clock step active next) ],
+    'a sorted set' => [ 'ZADD', 1.5, 'x', '-inf', 'y', 2, '' ],
 );
+
+# at once, or the schedule comes in between
+my $replace = "redis.call('DEL', KEYS[1])
+               return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))";
 
 for my $key (@keys) {
     my (%statuses, $most);
 
     for my $what (sort keys %data) {
         check($_) for qw(ann bob carol);
-        $redis->cmd('DEL', $key);
-        $data{$what}->($key);
+        $redis->cmd('EVAL', $replace, 1, $key, $data{$what}->@*);
 
         for my $call ([ ann => POST => 'check' ], [ new => POST => 'check' ],
                       [ carol => GET => 'status' ],
