@@ -22,7 +22,7 @@ make -j"$jobs" CC=gcc asan
 
 echo "tests, $(nginx -v 2>&1)"
 
-prove -j3 "${tests[@]}" < /dev/null
+prove -j2 "${tests[@]}" < /dev/null
 
 # Leaks are looked for when an NGINX that ran ends, see t/lib/Admission/Nginx.pm.
 # The module is in a file of its own and has the arrays that any NGINX module
@@ -38,4 +38,4 @@ export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
 
-prove -j3 "${tests[@]}" < /dev/null
+prove -j2 "${tests[@]}" < /dev/null
