@@ -72,8 +72,6 @@ typedef struct {
 
 static void ngx_http_admission_redis_cluster_want(
     ngx_http_admission_redis_cluster_t *cluster);
-static void ngx_http_admission_redis_cluster_arm(
-    ngx_http_admission_redis_cluster_t *cluster, ngx_msec_t ms);
 static void ngx_http_admission_redis_cluster_refresh(ngx_event_t *ev);
 static void ngx_http_admission_redis_cluster_next(
     ngx_http_admission_redis_cluster_t *cluster);
@@ -348,32 +346,9 @@ ngx_http_admission_redis_cluster_want(
 
     passed = ngx_current_msec - cluster->asked_at;
 
-    ngx_http_admission_redis_cluster_arm(cluster,
-                                         passed < cluster->interval
-                                         ? cluster->interval - passed : 0);
-}
-
-
-/* in so many ms, unless it is to come earlier anyway */
-
-static void
-ngx_http_admission_redis_cluster_arm(
-    ngx_http_admission_redis_cluster_t *cluster, ngx_msec_t ms)
-{
-    ngx_event_t  *ev;
-
-    ev = &cluster->timer;
-
-    if (ev->timer_set) {
-
-        if ((ngx_msec_int_t) (ngx_current_msec + ms - ev->timer.key) >= 0) {
-            return;
-        }
-
-        ngx_del_timer(ev);
-    }
-
-    ngx_add_timer(ev, ms);
+    ngx_http_admission_redis_timer(&cluster->timer,
+                                   passed < cluster->interval
+                                   ? cluster->interval - passed : 0);
 }
 
 
@@ -415,8 +390,8 @@ ngx_http_admission_redis_cluster_next(
 
     /* no one was asked but those that did not answer */
 
-    ngx_http_admission_redis_cluster_arm(cluster,
-                                         NGX_HTTP_ADMISSION_REDIS_RETRY);
+    ngx_http_admission_redis_timer(&cluster->timer,
+                                   NGX_HTTP_ADMISSION_REDIS_RETRY);
 }
 
 
@@ -528,8 +503,8 @@ ngx_http_admission_redis_cluster_answer(ngx_http_admission_redis_call_t *call,
 
         ngx_http_admission_redis_hold_news(cluster->hold);
 
-        ngx_http_admission_redis_cluster_arm(cluster,
-                                      NGX_HTTP_ADMISSION_REDIS_NOW_AND_THEN);
+        ngx_http_admission_redis_timer(&cluster->timer,
+                                   NGX_HTTP_ADMISSION_REDIS_NOW_AND_THEN);
 
         if (cluster->wanted) {
             ngx_http_admission_redis_cluster_want(cluster);

@@ -452,3 +452,19 @@ ngx_http_admission_redis_node_log(ngx_http_admission_redis_node_t *node,
                   "admission: redis %V: the address of the host could not be "
                   "found: %s", &node->name, text);
 }
+
+
+void
+ngx_http_admission_redis_timer(ngx_event_t *ev, ngx_msec_t ms)
+{
+    if (ev->timer_set) {
+
+        if ((ngx_msec_int_t) (ngx_current_msec + ms - ev->timer.key) >= 0) {
+            return;
+        }
+
+        ngx_del_timer(ev);
+    }
+
+    ngx_add_timer(ev, ms);
+}

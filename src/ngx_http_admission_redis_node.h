@@ -116,4 +116,8 @@ ngx_int_t ngx_http_admission_redis_node_ask(
     ngx_http_admission_redis_answer_pt answer, void *data);
 
 
+/* sets the timer, unless it is to come earlier anyway */
+void ngx_http_admission_redis_timer(ngx_event_t *ev, ngx_msec_t ms);
+
+
 #endif /* _NGX_HTTP_ADMISSION_REDIS_NODE_H_INCLUDED_ */

@@ -47,8 +47,6 @@ static ngx_int_t ngx_http_admission_redis_sentinel_command(
     ngx_cycle_t *cycle, ngx_http_admission_redis_sentinel_t *sentinel);
 static void ngx_http_admission_redis_sentinel_want(
     ngx_http_admission_redis_sentinel_t *sentinel);
-static void ngx_http_admission_redis_sentinel_arm(
-    ngx_http_admission_redis_sentinel_t *sentinel, ngx_msec_t ms);
 static void ngx_http_admission_redis_sentinel_ask(ngx_event_t *ev);
 static void ngx_http_admission_redis_sentinel_next(
     ngx_http_admission_redis_sentinel_t *sentinel);
@@ -216,32 +214,9 @@ ngx_http_admission_redis_sentinel_want(
 
     passed = ngx_current_msec - sentinel->asked_at;
 
-    ngx_http_admission_redis_sentinel_arm(sentinel,
+    ngx_http_admission_redis_timer(&sentinel->timer,
                      passed < NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY
                      ? NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY - passed : 0);
-}
-
-
-/* in so many ms, unless it is to come earlier anyway */
-
-static void
-ngx_http_admission_redis_sentinel_arm(
-    ngx_http_admission_redis_sentinel_t *sentinel, ngx_msec_t ms)
-{
-    ngx_event_t  *ev;
-
-    ev = &sentinel->timer;
-
-    if (ev->timer_set) {
-
-        if ((ngx_msec_int_t) (ngx_current_msec + ms - ev->timer.key) >= 0) {
-            return;
-        }
-
-        ngx_del_timer(ev);
-    }
-
-    ngx_add_timer(ev, ms);
 }
 
 
@@ -305,8 +280,8 @@ ngx_http_admission_redis_sentinel_next(
         sentinel->tried++;
     }
 
-    ngx_http_admission_redis_sentinel_arm(sentinel,
-                                     NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY);
+    ngx_http_admission_redis_timer(&sentinel->timer,
+                                   NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY);
 }
 
 
@@ -332,7 +307,7 @@ ngx_http_admission_redis_sentinel_answer(ngx_http_admission_redis_call_t *call,
     if (rc == NGX_OK
         && ngx_http_admission_redis_sentinel_set(sentinel, reply) == NGX_OK)
     {
-        ngx_http_admission_redis_sentinel_arm(sentinel,
+        ngx_http_admission_redis_timer(&sentinel->timer,
                      ngx_http_admission_redis_conn_down(sentinel->master->conn)
                      ? NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY
                      : NGX_HTTP_ADMISSION_REDIS_SENTINEL_POLL);
