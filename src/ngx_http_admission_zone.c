@@ -87,10 +87,14 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     }
 
     ngx_http_admission_events_init(sh);
-    ngx_http_admission_revoked_init(sh, shm_zone->shm.size);
     ngx_http_admission_answers_init(sh, shm_zone->shm.size);
     ngx_http_admission_counts_init(sh);
 
+    if (ngx_http_admission_revoked_init(zone->shpool, sh, shm_zone->shm.size)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
 

@@ -40,6 +40,8 @@ typedef struct {
 
 /* of limit_local.c, in memory of their own */
 typedef struct ngx_http_admission_windows_s  ngx_http_admission_windows_t;
+typedef struct ngx_http_admission_revoked_node_s
+    ngx_http_admission_revoked_node_t;
 
 
 /* an event; begins at the color of its rbtree node, whose key is a hash */
@@ -84,8 +86,8 @@ typedef struct {
     int64_t                     listed;     /* us, when last read; 0: never */
     int64_t                     listing;    /* since when, without a gap */
 
-    ngx_rbtree_t                revoked;
-    ngx_rbtree_node_t           revoked_sentinel;
+    ngx_http_admission_revoked_node_t  **revoked;       /* a table */
+    ngx_uint_t                  revoked_mask;
     ngx_queue_t                 revocations;    /* latest first */
     ngx_uint_t                  nrevoked;
     ngx_uint_t                  revoked_max;
@@ -193,8 +195,8 @@ void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
-void ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh,
-    size_t size);
+ngx_int_t ngx_http_admission_revoked_init(ngx_slab_pool_t *shpool,
+    ngx_http_admission_shctx_t *sh, size_t size);
 void ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 

@@ -22,19 +22,18 @@ my $revocations = 10_000;
 sub run ($bench, $site) {
     my $event = $site->event;
     my $path = "/events/$event/seats.html";
-    my @pairs = $site->pairs;
 
     my $template = "GET $path HTTP/1.1|Host: localhost|Accept: text/html|"
                    . 'Sec-Fetch-Site: same-origin|Sec-Fetch-Mode: cors|'
                    . "Cookie: access_token=%s; urr-entry-token-$event=%s||";
 
+    my %nginx = map { $_ => $site->another_nginx("$_:") } qw(none known other);
+
+    my @pairs = $site->pairs(revoke($site, $nginx{known}, 'known:', $path));
+
     my %file = (seen => $site->requests('revoked-seen', $template,
                                         @pairs[0 .. 15]),
                 new  => $site->requests('revoked-new', $template, @pairs));
-
-    my %nginx = map { $_ => $site->another_nginx("$_:") } qw(none known other);
-
-    revoke($site, $nginx{known}, 'known:', $path);
 
     my %skip;
 
@@ -88,10 +87,11 @@ sub run ($bench, $site) {
 
 
 # Has a host learn of them as it does of all: by steps of an event with users.
+# Returns a second in the life of its data: a token older than that would be
+# reported to Redis, as after a loss.
 
 sub revoke ($site, $nginx, $prefix, $path) {
     my $event = $site->event;
-    my $at = $site->entry_time;
     my @gone = map { sprintf 'gone-%012d', $_ } 1 .. $revocations;
 
     my $joined = post($nginx->port('queue'), "/api/queue/check/$event",
@@ -99,17 +99,21 @@ sub revoke ($site, $nginx, $prefix, $path) {
 
     croak 'join: ' . $joined->status if $joined->status != 200;
 
+    my $adm = time + 1;
+
     $site->redis->cmd('ZADD', "$prefix\{$event}:revoked",
-                      map { ($at + $_, $gone[$_ - 1]) } 1 .. $revocations);
+                      map { ($adm * 1_000_000 + $_, $gone[$_ - 1]) }
+                          1 .. $revocations);
 
     my $known = wait_until {
         get($nginx->port('gate'), $path, cookies => {
             access_token => Bench::Site::user_token($gone[-1]),
-            "urr-entry-token-$event" => Bench::Site::entry_token($gone[-1]),
+            "urr-entry-token-$event" => Bench::Site::entry_token($gone[-1], $adm),
         })->status == 403
     } 30;
 
     croak 'the revocations do not become known' if !$known;
+    return $adm;
 }
 
 

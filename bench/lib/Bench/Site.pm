@@ -55,9 +55,6 @@ sub port ($self, $server) {
     return $self->{nginx}{ports}{$server};
 }
 
-# when the entry tokens say that their users were let in, us
-sub entry_time ($self) { return $now * 1_000_000 }
-
 sub new_event ($self) {
     return sprintf 'bench-%04d', ++$self->{events};
 }
@@ -418,10 +415,12 @@ sub user_token ($user) {
                 . qq("role":"user","iat":$now,"exp":$exp}), $secret{user});
 }
 
-sub entry_token ($user) {
+# $adm is when the user was let in, in seconds.
+
+sub entry_token ($user, $adm = $now) {
     my $exp = $now + 7200;
     return sign(qq({"sub":"$event","uid":"$user","tier":2,)
-                . qq("adm":${now}000000,"iat":$now,"exp":$exp}),
+                . qq("adm":${adm}000000,"iat":$now,"exp":$exp}),
                 $secret{tier2});
 }
 
@@ -434,12 +433,12 @@ sub requests ($self, $name, $template, @lines) {
 }
 
 
-# User tokens, and lines of a user and an entry token; made once.
+# User tokens, and lines of a user and an entry token; made once for each time.
 
-sub pairs ($self) {
-    return @{ $self->{pairs} //= [
+sub pairs ($self, $adm = $now) {
+    return @{ $self->{pairs}{$adm} //= [
         map { my $user = sprintf 'user-%012d', $_;
-              user_token($user) . "\t" . entry_token($user) } 1 .. $pairs
+              user_token($user) . "\t" . entry_token($user, $adm) } 1 .. $pairs
     ] };
 }
 
