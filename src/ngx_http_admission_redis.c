@@ -636,22 +636,12 @@ ngx_http_admission_redis_put_args(u_char *p, ngx_uint_t argc, ngx_str_t *argv)
 static u_char *
 ngx_http_admission_redis_put_number(u_char *p, u_char type, size_t n)
 {
-    u_char  *last;
+    *p++ = type;
+    p = ngx_http_admission_put_number(p, n);
+    *p++ = CR;
+    *p++ = LF;
 
-    last = p + ngx_http_admission_redis_number_size(n);
-
-    *p = type;
-
-    p = last;
-    *--p = LF;
-    *--p = CR;
-
-    do {
-        *--p = (u_char) (n % 10 + '0');
-        n /= 10;
-    } while (n);
-
-    return last;
+    return p;
 }
 
 

@@ -14,11 +14,22 @@ static u_char *ngx_http_admission_put_text(u_char *p, u_char *last,
     const void *text, size_t len);
 
 
+static const char  ngx_http_admission_pairs[] =
+    "0001020304050607080910111213141516171819"
+    "2021222324252627282930313233343536373839"
+    "4041424344454647484950515253545556575859"
+    "6061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+
+
+/* two at a time: the clocks of a script's arguments have sixteen */
+
 u_char *
-ngx_http_admission_put_number(u_char *p, int64_t n)
+ngx_http_admission_put_digits(u_char *p, int64_t n)
 {
-    u_char    *first, *last, digits[NGX_INT64_LEN];
-    uint64_t   rest;
+    u_char      *first, *last, digits[NGX_INT64_LEN];
+    uint64_t     rest;
+    const char  *pair;
 
     rest = (uint64_t) n;
 
@@ -30,10 +41,17 @@ ngx_http_admission_put_number(u_char *p, int64_t n)
     last = digits + NGX_INT64_LEN;
     first = last;
 
-    do {
-        *--first = (u_char) (rest % 10 + '0');
-        rest /= 10;
-    } while (rest);
+    while (rest >= 10) {
+        pair = &ngx_http_admission_pairs[rest % 100 * 2];
+        rest /= 100;
+
+        *--first = (u_char) pair[1];
+        *--first = (u_char) pair[0];
+    }
+
+    if (rest || first == last) {
+        *--first = (u_char) (rest + '0');
+    }
 
     return ngx_cpymem(p, first, last - first);
 }

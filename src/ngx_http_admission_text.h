@@ -16,10 +16,22 @@
 #include <ngx_core.h>
 
 
+u_char *ngx_http_admission_put_digits(u_char *p, int64_t n);
+
+
 /* each returns where the text ends */
 
-/* at most NGX_INT64_LEN bytes */
-u_char *ngx_http_admission_put_number(u_char *p, int64_t n);
+/* at most NGX_INT64_LEN bytes; most numbers have one digit */
+static ngx_inline u_char *
+ngx_http_admission_put_number(u_char *p, int64_t n)
+{
+    if ((uint64_t) n < 10) {
+        *p++ = (u_char) (n + '0');
+        return p;
+    }
+
+    return ngx_http_admission_put_digits(p, n);
+}
 
 /*
  * As ngx_slprintf(), with %V, %L, %ui and %s only: what does not fit before
