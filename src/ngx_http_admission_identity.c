@@ -2,10 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The headers that tell a backend who asks.  They are taken out of the list
- * itself: whatever reads it, a variable or a proxy, must not see what came
- * from outside.  Other headers stay where they are in memory, since NGINX
- * keeps pointers to them.
+ * The headers that tell a backend who asks.
  */
 
 
@@ -13,7 +10,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "ngx_http_admission_compat.h"
+#include "ngx_http_admission_headers.h"
 #include "ngx_http_admission_user.h"
 
 
@@ -24,11 +21,10 @@ typedef struct {
 } ngx_http_admission_identity_name_t;
 
 
-static ngx_int_t ngx_http_admission_identity_delete(ngx_http_request_t *r,
-    ngx_table_elt_t *only);
-static ngx_uint_t ngx_http_admission_identity_is(ngx_table_elt_t *h);
-static ngx_int_t ngx_http_admission_identity_cut(ngx_http_request_t *r,
-    ngx_list_t *list, ngx_list_part_t *part, ngx_uint_t i);
+static ngx_int_t ngx_http_admission_identity_is(ngx_table_elt_t *h,
+    void *data);
+static ngx_int_t ngx_http_admission_identity_is_that(ngx_table_elt_t *h,
+    void *data);
 static ngx_int_t ngx_http_admission_identity_user(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_identity_authorization(
@@ -65,7 +61,8 @@ static ngx_http_admission_identity_name_t
 ngx_int_t
 ngx_http_admission_identity_remove(ngx_http_request_t *r)
 {
-    return ngx_http_admission_identity_delete(r, NULL);
+    return ngx_http_admission_headers_remove(r, ngx_http_admission_identity_is,
+                                             NULL);
 }
 
 
@@ -76,14 +73,16 @@ ngx_http_admission_identity_set(ngx_http_request_t *r,
     if (ctx->identity) {
         ctx->identity = 0;
 
-        if (ngx_http_admission_identity_delete(r, NULL) != NGX_OK) {
+        if (ngx_http_admission_identity_remove(r) != NGX_OK) {
             return NGX_ERROR;
         }
     }
 
     if (ctx->authorization) {
 
-        if (ngx_http_admission_identity_delete(r, ctx->authorization)
+        if (ngx_http_admission_headers_remove(r,
+                                          ngx_http_admission_identity_is_that,
+                                          ctx->authorization)
             != NGX_OK)
         {
             return NGX_ERROR;
@@ -111,143 +110,28 @@ ngx_http_admission_identity_set(ngx_http_request_t *r,
 }
 
 
-/* one header, or with only == NULL those of identity, in any spelling */
-
 static ngx_int_t
-ngx_http_admission_identity_delete(ngx_http_request_t *r,
-    ngx_table_elt_t *only)
+ngx_http_admission_identity_is(ngx_table_elt_t *h, void *data)
 {
-    ngx_list_t       *list;
-    ngx_uint_t        i;
-    ngx_list_part_t  *part, *prev;
-    ngx_table_elt_t  *h;
-
-    list = &r->headers_in.headers;
-    part = &list->part;
-    prev = NULL;
-    i = 0;
-
-    for ( ;; ) {
-
-        if (i >= part->nelts) {
-
-            if (part->nelts == 0 && prev) {
-
-                /* readers of a list expect only its first part to be empty */
-
-                prev->next = part->next;
-
-                if (list->last == part) {
-                    list->last = prev;
-                    list->nalloc = ngx_max(prev->nelts, 1);
-                }
-
-            } else {
-                prev = part;
-            }
-
-            part = part->next;
-
-            if (part == NULL) {
-                return NGX_OK;
-            }
-
-            i = 0;
-            continue;
-        }
-
-        h = part->elts;
-
-        if (only ? &h[i] != only : !ngx_http_admission_identity_is(&h[i])) {
-            i++;
-            continue;
-        }
-
-        if (ngx_http_admission_identity_cut(r, list, part, i) != NGX_OK) {
-            return NGX_ERROR;
-        }
-    }
-}
-
-
-static ngx_uint_t
-ngx_http_admission_identity_is(ngx_table_elt_t *h)
-{
-    u_char      c;
-    ngx_str_t  *name;
-    ngx_uint_t  i, n;
+    ngx_str_t   *name;
+    ngx_uint_t   n;
 
     for (n = 0; n < NGX_HTTP_ADMISSION_IDENTITIES; n++) {
         name = &ngx_http_admission_identity_names[n].lowcase;
 
-        if (h->key.len != name->len) {
-            continue;
-        }
-
-        for (i = 0; i < name->len; i++) {
-            c = ngx_tolower(h->key.data[i]);
-
-            if (c != name->data[i] && !(c == '_' && name->data[i] == '-')) {
-                break;
-            }
-        }
-
-        if (i == name->len) {
-            return 1;
+        if (ngx_http_admission_header_is(h, name)) {
+            return NGX_OK;
         }
     }
 
-    return 0;
+    return NGX_DECLINED;
 }
 
 
-/*
- * Takes element i out of a part, which may become empty, without moving the
- * others.  What is before it stays in the part, what is behind it becomes a
- * part of its own.  list->nalloc is what the last part has room for, and how
- * much the next one will have: at least one.
- */
-
 static ngx_int_t
-ngx_http_admission_identity_cut(ngx_http_request_t *r, ngx_list_t *list,
-    ngx_list_part_t *part, ngx_uint_t i)
+ngx_http_admission_identity_is_that(ngx_table_elt_t *h, void *data)
 {
-    ngx_list_part_t  *tail;
-
-    if (i == part->nelts - 1) {
-        part->nelts--;
-        return NGX_OK;
-    }
-
-    if (i == 0) {
-        part->elts = (u_char *) part->elts + list->size;
-        part->nelts--;
-
-        if (list->last == part) {
-            list->nalloc--;
-        }
-
-        return NGX_OK;
-    }
-
-    tail = ngx_palloc(r->pool, sizeof(ngx_list_part_t));
-    if (tail == NULL) {
-        return NGX_ERROR;
-    }
-
-    tail->elts = (u_char *) part->elts + list->size * (i + 1);
-    tail->nelts = part->nelts - i - 1;
-    tail->next = part->next;
-
-    part->nelts = i;
-    part->next = tail;
-
-    if (list->last == part) {
-        list->last = tail;
-        list->nalloc -= i + 1;
-    }
-
-    return NGX_OK;
+    return (h == data) ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -342,7 +226,7 @@ ngx_http_admission_identity_push(ngx_http_request_t *r,
 {
     ngx_table_elt_t  *h;
 
-    h = ngx_list_push(&r->headers_in.headers);
+    h = ngx_http_admission_headers_push(r);
     if (h == NULL) {
         return NULL;
     }
@@ -355,8 +239,6 @@ ngx_http_admission_identity_push(ngx_http_request_t *r,
     h->key = name->key;
     h->value = *value;
     h->lowcase_key = name->lowcase.data;
-
-    ngx_http_admission_header_unchained(h);
 
     return h;
 }
