@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf_parse.h"
+#include "ngx_http_admission_edge.h"
 #include "ngx_http_admission_page.h"
 #include "ngx_http_admission_zone.h"
 
@@ -140,6 +141,13 @@ ngx_command_t  ngx_http_admission_commands[] = {
       ngx_http_set_complex_value_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_admission_loc_conf_t, bypass),
+      NULL },
+
+    { ngx_string("admission_trusted_edge"),
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_TAKE12,
+      ngx_http_admission_trusted_edge,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
       NULL },
 
     { ngx_string("admission_rate_limit"),
@@ -310,9 +318,12 @@ ngx_http_admission_create_srv_conf(ngx_conf_t *cf)
         return NULL;
     }
 
-    /* set by the locations, when they merge */
-
-    scf->users = 0;
+    /*
+     * set by the locations, when they merge:
+     *
+     *     scf->users = 0;
+     *     scf->edges = NULL;
+     */
 
     return scf;
 }
@@ -334,6 +345,7 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->queue_uri = NULL;
      *     conf->login_uri = NULL;
      *     conf->bypass = NULL;
+     *     conf->edge = NULL;
      *     conf->cors = NULL;
      *     conf->limits = NULL;
      *     conf->cookies = { NULL };
@@ -391,7 +403,8 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
 
     if (ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
-        || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK)
+        || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK
+        || ngx_http_admission_edge_merge(cf, prev, conf) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -607,6 +620,7 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
         || conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
         || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF
         || conf->limits
+        || conf->edge->name.len
         || conf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
     {
         mcf = ngx_http_conf_get_module_main_conf(cf,

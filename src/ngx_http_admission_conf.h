@@ -152,10 +152,21 @@ typedef struct {
 } ngx_http_admission_main_conf_t;
 
 
+/* of admission_trusted_edge */
+typedef struct {
+    ngx_str_t                      name;        /* of the header, in lower
+                                                   case; empty: off */
+    ngx_http_admission_keyring_t  *keys;        /* each of which will do */
+} ngx_http_admission_edge_conf_t;
+
+
 typedef struct {
     ngx_flag_t                  users;          /* some location of the
                                                    server uses
                                                    admission_user */
+    ngx_array_t                *edges;          /* ngx_str_t: the headers of
+                                                   its trusted edges; NULL:
+                                                   none */
 } ngx_http_admission_srv_conf_t;
 
 
@@ -212,6 +223,8 @@ typedef struct {
     ngx_http_complex_value_t          *queue_uri;     /* NULL: the default */
     ngx_http_complex_value_t          *login_uri;     /* NULL: none */
     ngx_http_complex_value_t          *bypass;        /* NULL: none */
+    ngx_http_admission_edge_conf_t    *edge;          /* never NULL after
+                                                         the merge */
     ngx_array_t                       *cors;          /* ngx_str_t origins in
                                                          lower case, or
                                                          NULL */

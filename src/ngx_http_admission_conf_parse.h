@@ -64,6 +64,16 @@ extern ngx_str_t  ngx_http_admission_secret_names[];
 char *ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/*
+ * The secret that value is, or that is in the file of "file=...": then it is
+ * in cf->temp_pool, and the caller wipes it.  NGX_ERROR: said why.
+ */
+ngx_int_t ngx_http_admission_secret_value(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_str_t *value, ngx_str_t *secret);
+
+char *ngx_http_admission_trusted_edge(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
 
 /* by token kind */
 extern ngx_http_admission_cookie_conf_t  ngx_http_admission_cookie_defaults[];

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * admission_secret.  No message ever shows a secret.
+ * admission_secret, and where other directives have theirs from.  No message
+ * ever shows a secret.
  */
 
 
@@ -19,7 +20,7 @@
 static char *ngx_http_admission_secret_invalid(ngx_conf_t *cf,
     ngx_command_t *cmd, ngx_str_t *value, const char *allowed);
 static ngx_int_t ngx_http_admission_secret_read(ngx_conf_t *cf,
-    ngx_str_t *name, ngx_str_t *secret);
+    ngx_command_t *cmd, ngx_str_t *name, ngx_str_t *secret);
 static ngx_int_t ngx_http_admission_secret_decode(ngx_conf_t *cf,
     ngx_str_t *format, ngx_str_t *secret);
 static ngx_int_t ngx_http_admission_secret_hex(ngx_str_t *dst,
@@ -41,7 +42,7 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_admission_loc_conf_t  *lcf = conf;
 
     ngx_int_t                      rc;
-    ngx_str_t                     *value, file, format, secret;
+    ngx_str_t                     *value, format, secret;
     ngx_uint_t                     i, kind;
     ngx_http_admission_keyring_t  *ring;
 
@@ -62,14 +63,10 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                                                  "\"user\" or \"admin\"");
     }
 
-    if (ngx_http_admission_conf_param(&value[2], "file", &file) == NGX_OK) {
-
-        if (ngx_http_admission_secret_read(cf, &file, &secret) != NGX_OK) {
-            return NGX_CONF_ERROR;
-        }
-
-    } else {
-        secret = value[2];
+    if (ngx_http_admission_secret_value(cf, cmd, &value[2], &secret)
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
     }
 
     ngx_str_set(&format, "raw");
@@ -167,9 +164,25 @@ ngx_http_admission_secret_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
+ngx_int_t
+ngx_http_admission_secret_value(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_str_t *value, ngx_str_t *secret)
+{
+    ngx_str_t  file;
+
+    if (ngx_http_admission_conf_param(value, "file", &file) == NGX_OK) {
+        return ngx_http_admission_secret_read(cf, cmd, &file, secret);
+    }
+
+    *secret = *value;
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
-ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_str_t *secret)
+ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_str_t *name, ngx_str_t *secret)
 {
     ssize_t     n;
     ngx_fd_t    fd;
@@ -179,8 +192,8 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
     if (path.len == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"file=\" in \"admission_secret\" directive "
-                           "needs the name of a file");
+                           "\"file=\" in \"%V\" directive needs the name "
+                           "of a file", &cmd->name);
         return NGX_ERROR;
     }
 
@@ -192,8 +205,9 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
     if (fd == NGX_INVALID_FILE) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           "\"file=\" of \"admission_secret\": "
-                           ngx_open_file_n " \"%V\" failed", &path);
+                           "\"file=\" of \"%V\": "
+                           ngx_open_file_n " \"%V\" failed",
+                           &cmd->name, &path);
         return NGX_ERROR;
     }
 
@@ -206,8 +220,9 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
         if (n == -1) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                               "\"file=\" of \"admission_secret\": "
-                               ngx_read_fd_n " \"%V\" failed", &path);
+                               "\"file=\" of \"%V\": "
+                               ngx_read_fd_n " \"%V\" failed",
+                               &cmd->name, &path);
         }
     }
 
@@ -222,9 +237,9 @@ ngx_http_admission_secret_read(ngx_conf_t *cf, ngx_str_t *name,
 
     if (n == NGX_HTTP_ADMISSION_SECRET_FILE_MAX) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "the secret in \"%V\" of \"admission_secret\" is "
-                           "too long, less than %d bytes are allowed", &path,
-                           NGX_HTTP_ADMISSION_SECRET_FILE_MAX);
+                           "the secret in \"%V\" of \"%V\" is too long, "
+                           "less than %d bytes are allowed", &path,
+                           &cmd->name, NGX_HTTP_ADMISSION_SECRET_FILE_MAX);
         return NGX_ERROR;
     }
 

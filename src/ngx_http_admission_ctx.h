@@ -53,6 +53,12 @@ typedef struct {
     unsigned                           user_bearer:1;  /* was said by
                                                           Authorization */
 
+    /* headers that are not for the backend were taken out of the request */
+    unsigned                           cleaned:1;
+    ngx_array_t                       *edges;       /* ngx_keyval_t: those of
+                                                       trusted edges; NULL:
+                                                       there was none */
+
     /* what identity_set() put into the request's headers */
     unsigned                           identity:1;
     ngx_table_elt_t                   *authorization;

@@ -23,6 +23,7 @@
 
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_deny.h"
+#include "ngx_http_admission_edge.h"
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_queue.h"
@@ -39,7 +40,6 @@ static ngx_int_t ngx_http_admission_gate_tiers(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_identity(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
-static ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r);
 
 static ngx_int_t ngx_http_admission_gate_tokens(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
@@ -69,20 +69,40 @@ static void ngx_http_admission_gate_log(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_str_t *event, const char *note);
 
 
+/*
+ * Once a request, in the first phase that it comes to: one that is refused
+ * before any (400, 414, 494, 497) may go on to its error_page, by a redirect
+ * or to a named location.
+ */
+
 ngx_int_t
-ngx_http_admission_gate_post_read(ngx_http_request_t *r)
+ngx_http_admission_gate_clean(ngx_http_request_t *r)
 {
+    ngx_http_admission_ctx_t       *ctx;
     ngx_http_admission_srv_conf_t  *scf;
 
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
-    if (r != r->main || !scf->users) {
+    if (r != r->main || (!scf->users && scf->edges == NULL)) {
         return NGX_DECLINED;
     }
 
-    if (ngx_http_admission_identity_remove(r) != NGX_OK) {
+    ctx = ngx_http_admission_ctx_get(r);
+    if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+
+    if (ctx->cleaned) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_admission_edge_take(r, ctx) != NGX_OK
+        || (scf->users && ngx_http_admission_identity_remove(r) != NGX_OK))
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ctx->cleaned = 1;
 
     return NGX_DECLINED;
 }
@@ -218,6 +238,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
     ngx_int_t                       rc;
+    const char                     *reason;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
@@ -232,11 +253,11 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
         rc = ngx_http_admission_gate_answered(ctx);
 
     } else {
-        rc = ngx_http_admission_gate_bypassed(r);
+        rc = ngx_http_admission_gate_bypassed(r, ctx, &reason);
 
         if (rc == NGX_OK) {
             ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
-            ctx->reason = NULL;
+            ctx->reason = reason;
 
             return NGX_OK;
         }
@@ -286,29 +307,33 @@ ngx_http_admission_gate_identity(ngx_http_request_t *r,
 }
 
 
-/* NGX_DECLINED: not bypassed */
-
-static ngx_int_t
-ngx_http_admission_gate_bypassed(ngx_http_request_t *r)
+ngx_int_t
+ngx_http_admission_gate_bypassed(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, const char **reason)
 {
     ngx_str_t                       value;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (lcf->bypass == NULL) {
-        return NGX_DECLINED;
+    if (lcf->bypass) {
+
+        if (ngx_http_complex_value(r, lcf->bypass, &value) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        if (value.len && !(value.len == 1 && value.data[0] == '0')) {
+            *reason = NULL;
+            return NGX_OK;
+        }
     }
 
-    if (ngx_http_complex_value(r, lcf->bypass, &value) != NGX_OK) {
-        return NGX_ERROR;
+    if (ngx_http_admission_edge_trusted(r, ctx)) {
+        *reason = "trusted edge";
+        return NGX_OK;
     }
 
-    if (value.len == 0 || (value.len == 1 && value.data[0] == '0')) {
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
+    return NGX_DECLINED;
 }
 
 

@@ -19,7 +19,7 @@
 
 
 /* phase handlers */
-ngx_int_t ngx_http_admission_gate_post_read(ngx_http_request_t *r);
+ngx_int_t ngx_http_admission_gate_clean(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_access(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_precontent(ngx_http_request_t *r);
 
@@ -31,6 +31,14 @@ ngx_int_t ngx_http_admission_gate_precontent(ngx_http_request_t *r);
  */
 ngx_int_t ngx_http_admission_gate_tier1(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
+
+/*
+ * Whether the tiers let the request pass unasked: by admission_bypass, NGX_OK
+ * with no reason (NULL), or admission_trusted_edge, NGX_OK with one.
+ * NGX_DECLINED: they do not; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, const char **reason);
 
 /* returns NGX_ABORT; reason is a constant text */
 ngx_int_t ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,

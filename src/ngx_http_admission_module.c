@@ -102,8 +102,14 @@ ngx_http_admission_postconfiguration(ngx_conf_t *cf)
     }
 
     if (ngx_http_admission_phase(cf, NGX_HTTP_POST_READ_PHASE,
-                                 ngx_http_admission_gate_post_read)
-        != NGX_OK)
+                                 ngx_http_admission_gate_clean)
+        != NGX_OK
+        || ngx_http_admission_phase(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                                    ngx_http_admission_gate_clean)
+           != NGX_OK
+        || ngx_http_admission_phase(cf, NGX_HTTP_REWRITE_PHASE,
+                                    ngx_http_admission_gate_clean)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }

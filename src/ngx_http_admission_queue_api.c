@@ -13,6 +13,7 @@
 #include "ngx_http_admission_queue_api.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_body.h"
+#include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_queue_answer.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_tier1.h"
@@ -40,6 +41,8 @@ static ngx_int_t ngx_http_admission_queue_send(
     ngx_http_admission_api_call_t *call);
 static ngx_int_t ngx_http_admission_queue_tier1(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
+static ngx_int_t ngx_http_admission_queue_asks_tier1(
+    ngx_http_admission_api_call_t *call);
 static ngx_int_t ngx_http_admission_queue_priority(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask,
     ngx_int_t mode);
@@ -268,7 +271,7 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
         return ngx_http_admission_queue_send(call);
     }
 
-    mode = ngx_http_admission_tier1_mode(call->request, call->conf);
+    mode = ngx_http_admission_queue_asks_tier1(call);
 
     if (mode == NGX_ERROR) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -374,6 +377,12 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
         return NGX_ERROR;
     }
 
+    mode = ngx_http_admission_queue_asks_tier1(call);
+
+    if (mode == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
     if (mode == NGX_HTTP_ADMISSION_OFF
         || (ngx_http_admission_tier1_room(r, &call->event, &room) == NGX_OK
             && !room.active))
@@ -392,6 +401,30 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
     }
 
     return NGX_OK;
+}
+
+
+/* as ngx_http_admission_tier1_mode(), and off for whom the tiers let pass */
+
+static ngx_int_t
+ngx_http_admission_queue_asks_tier1(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t    mode, rc;
+    const char  *reason;
+
+    mode = ngx_http_admission_tier1_mode(call->request, call->conf);
+
+    if (mode == NGX_ERROR || mode == NGX_HTTP_ADMISSION_OFF) {
+        return mode;
+    }
+
+    rc = ngx_http_admission_gate_bypassed(call->request, call->ctx, &reason);
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    return (rc == NGX_OK) ? NGX_HTTP_ADMISSION_OFF : mode;
 }
 
 

@@ -107,6 +107,22 @@ cmp_ok scalar(@variables), '>', 3, 'variables are found in the code';
 is_deeply [ sort @listed ], [ sort @variables ], 'variables';
 
 
+# ---- reasons
+
+my ($reasons) = $doc{directives} =~ /^## Reasons\n(.*?)^## /ms;
+my $judges = join '', map { read_file("$root/src/ngx_http_admission_$_.c") }
+             qw(claims jwt object token tier1 gate gate_tier1);
+
+my %listed_reason = map { $_ => 1 } $reasons =~ /`([^`\n]+)`/g;
+my %reason = map { s/\\"/"/gr => 1 }
+    $judges =~ /(?:why|wrong|\*reason|return|no_token\[\]) =? ?"((?:[^"\\]|\\.)+)";/g,
+    $judges =~ /_gate_deny\([^;"]*"([^"]+)"\)/g,
+    'claim "NAME" missing or wrong';
+
+cmp_ok scalar(keys %reason), '>', 25, 'reasons are found in the code';
+is_deeply [ grep { !$listed_reason{$_} } sort keys %reason ], [], 'reasons';
+
+
 # ---- codes of errors
 
 my %in_code = map { $_ => 1 }
