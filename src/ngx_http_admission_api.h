@@ -62,6 +62,7 @@ struct ngx_http_admission_api_call_s {
     /* the handlers' own */
     ngx_str_t                           who;
     int64_t                             value;
+    const char                         *why;        /* no token of tier 1 */
 };
 
 

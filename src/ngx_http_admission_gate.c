@@ -274,7 +274,12 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
     }
 
     if (rc == NGX_OK) {
-        ctx->gated = 1;
+
+        if (!lcf->dry_run) {
+            /* others get the same answer, unless they are refused */
+            ctx->gated = 1;
+        }
+
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
     }

@@ -646,9 +646,12 @@ static ngx_int_t
 ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_uint_t refused, ngx_uint_t closed)
 {
-    const char                   *reason;
-    ngx_uint_t                    i, n;
-    ngx_http_admission_limit_t   *limit, *full;
+    const char                     *reason;
+    ngx_uint_t                      i, n;
+    ngx_http_admission_limit_t     *limit, *full;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     limit = ctx->limits->all.elts;
     limit += ctx->limits->first;
@@ -658,7 +661,7 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
 
     for (i = 0; i < n; i++) {
 
-        if (!limit[i].conf->dry_run) {
+        if (!limit[i].conf->dry_run && !lcf->dry_run) {
             /* others get another answer: a trial tells the client nothing */
             ctx->gated = 1;
         }

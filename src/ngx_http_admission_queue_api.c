@@ -43,6 +43,9 @@ static ngx_int_t ngx_http_admission_queue_tier1(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask);
 static ngx_int_t ngx_http_admission_queue_asks_tier1(
     ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_needs_tier1(
+    ngx_http_admission_api_call_t *call,
+    ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_queue_priority(
     ngx_http_admission_api_call_t *call, ngx_http_admission_queue_ask_t *ask,
     ngx_int_t mode);
@@ -398,13 +401,17 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
 
     if (rc == NGX_DECLINED) {
         ask->mode = NGX_HTTP_ADMISSION_QUEUE_REPORT;
+        call->why = why;
     }
 
     return NGX_OK;
 }
 
 
-/* as ngx_http_admission_tier1_mode(), and off for whom the tiers let pass */
+/*
+ * As ngx_http_admission_tier1_mode(), and off for whom the tiers let pass, and
+ * in a dry run once it is known that who asks would have been refused.
+ */
 
 static ngx_int_t
 ngx_http_admission_queue_asks_tier1(ngx_http_admission_api_call_t *call)
@@ -416,6 +423,12 @@ ngx_http_admission_queue_asks_tier1(ngx_http_admission_api_call_t *call)
 
     if (mode == NGX_ERROR || mode == NGX_HTTP_ADMISSION_OFF) {
         return mode;
+    }
+
+    if (call->lcf->dry_run
+        && call->ctx->verdict == NGX_HTTP_ADMISSION_VERDICT_TIER1)
+    {
+        return NGX_HTTP_ADMISSION_OFF;
     }
 
     rc = ngx_http_admission_gate_bypassed(call->request, call->ctx, &reason);
@@ -541,14 +554,34 @@ ngx_http_admission_queue_ask_done(void *data, ngx_int_t rc,
 
     ngx_http_admission_api_resume(call);
 
-    if (rc == NGX_OK) {
-        rc = ngx_http_admission_queue_answer(call, answer);
+    if (rc != NGX_OK) {
+        rc = ngx_http_admission_api_unavailable(call->request);
+
+    } else if (answer->state == NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1) {
+        rc = ngx_http_admission_queue_needs_tier1(call, answer);
 
     } else {
-        rc = ngx_http_admission_api_unavailable(call->request);
+        rc = ngx_http_admission_queue_answer(call, answer);
     }
 
     ngx_http_admission_api_finish(call, rc);
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_needs_tier1(ngx_http_admission_api_call_t *call,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    call->ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_TIER1;
+    call->ctx->reason = call->why;
+
+    ngx_log_error(NGX_LOG_INFO, call->request->connection->log, 0,
+                  "admission denied: %s, event \"%V\", joining%s",
+                  call->why, &call->event,
+                  call->lcf->dry_run ? ", dry run" : "");
+
+    return call->lcf->dry_run ? ngx_http_admission_queue_send(call)
+                              : ngx_http_admission_queue_answer(call, answer);
 }
 
 
