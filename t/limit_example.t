@@ -6,31 +6,17 @@ use lib "$FindBin::Bin/lib";
 use Admission::Test;
 
 use Admission::Backend;
+use Admission::Example;
 use Admission::HTTP;
 use Admission::JWT;
-use Admission::Nginx;
 use Admission::Redis;
-
-my %secret = (tier2 => 'e' x 32, user => 'u' x 32);
 
 my $redis = Admission::Redis->start;
 my $backend = Admission::Backend->start;
-my $conf = read_file(root . '/conf-examples/rate-limits.conf');
+my $example = Admission::Example->start('rate-limits', redis => $redis,
+                                        backend => $backend);
 
-$conf =~ s{^(?:load_module|pid|error_log|worker_processes)\s.*\n}{}mg;
-$conf =~ s{^\s*access_log\s.*\n}{}mg;
-$conf =~ s/^http \{\n/http {\n    access_log access.log;\n/m;
-$conf =~ s{127\.0\.0\.1:6379/0 timeout=200ms}
-          {'127.0.0.1:' . $redis->port . '/0 timeout=2s'}e;
-$conf =~ s{127\.0\.0\.1:300[02]}{'127.0.0.1:' . $backend->port}eg;
-$conf =~ s{listen\s+8080;}{listen 127.0.0.1:%%PORT%%;};
-
-mkdir test_dir . '/secrets';
-$conf =~ s{file=secrets/}{'file=' . test_dir . '/secrets/'}ge;
-write_file(test_dir . "/secrets/$_.key", $secret{$_}) for keys %secret;
-
-my $nginx = Admission::Nginx->start(conf => "%%HEAD%%\n$conf");
-my $connection = Admission::HTTP->connect($nginx->port, timeout => 60);
+my $connection = Admission::HTTP->connect($example->port, timeout => 60);
 
 # answers to so many requests, {status => number}
 
@@ -41,12 +27,12 @@ sub answers ($n, $path, %opt) {
 }
 
 sub user ($id) {
-    return (bearer => user_token($secret{user}, userId => $id));
+    return (bearer => user_token($example->secret('user'), userId => $id));
 }
 
 sub entry ($id) {
     return (cookies => { 'urr-entry-token' =>
-        entry_token($secret{tier2}, sub => 'spring-concert', uid => $id) });
+        entry_token($example->secret('tier2'), sub => 'spring-concert', uid => $id) });
 }
 
 

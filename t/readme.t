@@ -1,10 +1,11 @@
 # The configurations that a newcomer copies: README's, and the examples as
-# their heads say to start them.
+# their heads say to start them.  What each of them is for is in examples.t.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
 use Admission::Backend;
+use Admission::Example;
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Nginx;
@@ -13,13 +14,9 @@ use Admission::Redis;
 my $root = root;
 my $dir = test_dir;
 my $binary = $ENV{TEST_NGINX_BINARY} // Admission::Nginx::nginx_binary();
-my %secret = (tier1 => 'v' x 32, tier2 => 'e' x 32, user => 'u' x 32);
-
 my $redis = Admission::Redis->start;
 my $backend = Admission::Backend->start;
-
-mkdir "$dir/secrets" or die "$dir/secrets: $!";
-write_file("$dir/secrets/$_.key", "$secret{$_}\n") for keys %secret;
+my %secret;
 
 
 # ---- README
@@ -28,10 +25,12 @@ my ($conf) = read_file("$root/README.md") =~ /^```nginx\n(.*?)^```/ms;
 
 cmp_ok scalar(() = $conf =~ /\n/g), '<', 45, 'README: a short configuration';
 
-journey('README', $conf, "$dir/secrets");
+journey('README', $conf);
 
 
 # ---- the examples
+
+my $readme = read_file("$root/conf-examples/README.md");
 
 for my $file (sort glob "$root/conf-examples/*.conf") {
     my ($name) = $file =~ m{/([^/]+)\.conf$};
@@ -39,7 +38,7 @@ for my $file (sort glob "$root/conf-examples/*.conf") {
 
     # its own words, but for the place and that NGINX is only tested
 
-    my ($head) = $text =~ /\A((?:#.*\n)+)/;
+    my ($head) = $text =~ /\A(?:#.*\n)*?((?:#     .*\n)+)/;
     my $commands = join "\n", grep { !/^nginx / || /-t$/ }
                    $head =~ /^#     (.*)/mg;
     my $module = Admission::Nginx::module();
@@ -57,8 +56,10 @@ for my $file (sort glob "$root/conf-examples/*.conf") {
     is $status, 0, "$name: what its head says" or diag $output;
     like $output, qr/test is successful/, "$name: nginx -t";
 
-    write_file("$dir/$name/secrets/$_.key", $secret{$_}) for keys %secret;
-    journey($name, $text, "$dir/$name/secrets");
+    like $readme, qr/^\| \[$name\.conf\]\($name\.conf\) \|/m,
+        "$name: in the table";
+
+    journey($name, $text) if $name =~ /^(?:queue|rate-limits|two-tiers)$/;
 }
 
 done_testing;
@@ -66,33 +67,17 @@ done_testing;
 
 # Two are let in, the third is not; who is in books.
 
-sub journey ($name, $conf, $secrets) {
-    my $module = Admission::Nginx::module();
-    my $redis_port = $redis->port;
-    my $backend_port = $backend->port;
-    my $user = $> == 0 ? 'user root;' : '';
+sub journey ($name, $conf) {
     my ($event) = $conf =~ /^\s+(\S+)\s+threshold=\d+\s+"title=/m;
-
-    $conf =~ s{load_module\s+\S+;}{load_module $module;};
-    $conf =~ s{^(?:pid|error_log|worker_processes)\s.*\n}{}mg;
-    $conf =~ s{^\s*access_log\s.*\n}{}mg;
-    $conf =~ s{127\.0\.0\.1:6379}{127.0.0.1:$redis_port}g;
-    $conf =~ s{127\.0\.0\.1:300[02]}{127.0.0.1:$backend_port}g;
-    $conf =~ s{listen\s+8080;}{listen 127.0.0.1:%%PORT%%;};
-    $conf =~ s{file=secrets/}{file=$secrets/}g;
-    $conf =~ s{threshold=200\b}{threshold=2};
-    $conf =~ s/^http \{\n/http {\n    access_log access.log;\n/m;
 
     $redis->flushall;
 
-    my $nginx = Admission::Nginx->start(conf => <<END);
-$user
-daemon off;
-worker_processes 1;
-pid nginx.pid;
-error_log error.log info;
-$conf
-END
+    my $example = Admission::Example->start(
+        $name, text => $conf, redis => $redis, backend => $backend,
+        change => [ qr/threshold=(?:2|200)\b/ => 'threshold=2' ]);
+    my $nginx = $example->nginx;
+
+    $secret{user} = $example->secret('user');
 
     my $port = $nginx->port;
     my $queue = '/api/queue';
