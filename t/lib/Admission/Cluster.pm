@@ -21,6 +21,9 @@ my $SLOTS = 16384;
 # masters   3
 # replicas  of each, 1
 # timeout   cluster-node-timeout in ms, 1000
+# tls       [CA, certificate of all nodes], see Admission::Certs: nodes talk TLS
+#           to each other, and tell clients by TLS the ports of TLS
+# prefixes  see Admission::Redis
 # config    more lines for each redis.conf
 
 sub start ($class, %opt) {
@@ -55,8 +58,11 @@ sub start ($class, %opt) {
 
 sub launch_node ($self) {
     my $bus = free_port;
+    my @tls = $self->{tls} ? ('tls-cluster yes', 'tls-replication yes') : ();
 
-    my $node = Admission::Redis->start(config => [
+    my $node = Admission::Redis->start(
+        tls => $self->{tls}, prefixes => $self->{prefixes}, config => [
+        @tls,
         'cluster-enabled yes', "cluster-port $bus",
         'cluster-config-file nodes.conf',
         'cluster-node-timeout ' . $self->{timeout} * slow,
@@ -73,7 +79,15 @@ sub launch_node ($self) {
 
 
 sub meet ($self, $node, $other) {
-    $node->cmd('CLUSTER', 'MEET', '127.0.0.1', $other->port, $other->{bus});
+    $node->cmd('CLUSTER', 'MEET', '127.0.0.1', $self->node_port($other),
+               $other->{bus});
+}
+
+
+# The port that the other nodes know it by.
+
+sub node_port ($self, $node) {
+    return $self->{tls} ? $node->tls_port : $node->port;
 }
 
 
@@ -120,7 +134,8 @@ sub wait_replicas ($self) {
 # The URLs of all nodes, or of these.
 
 sub url ($self, @nodes) {
-    return join ' ', map { $_->url } @nodes ? @nodes : $self->nodes;
+    return join ' ', map { $_->url(tls => $self->{tls} ? 1 : 0) }
+                     @nodes ? @nodes : $self->nodes;
 }
 
 
@@ -240,8 +255,8 @@ sub move_slot ($self, $slot, $from, $to) {
         my $keys = $from->cmd('CLUSTER', 'GETKEYSINSLOT', $slot, 10);
         last if !@$keys;
 
-        $from->cmd('MIGRATE', '127.0.0.1', $to->port, '', 0, 5000, 'KEYS',
-                   @$keys);
+        $from->cmd('MIGRATE', '127.0.0.1', $self->node_port($to), '', 0, 5000,
+                   'KEYS', @$keys);
     }
 
     # those who have to know it at once first
