@@ -26,6 +26,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_restore.h"
 #include "ngx_http_admission_token.h"
@@ -370,8 +371,9 @@ ngx_http_admission_gate_user(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_USER,
-                                        "no user");
+    return ngx_http_admission_gate_deny(ctx,
+           NGX_HTTP_ADMISSION_VERDICT_USER,
+           ngx_http_admission_reason(NO_USER));
 }
 
 
@@ -394,8 +396,8 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
 
         if (user.len == 0) {
             return ngx_http_admission_gate_deny(ctx,
-                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                             "no visitor");
+                   NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                   ngx_http_admission_reason(NO_VISITOR));
         }
     }
 
@@ -480,8 +482,8 @@ ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
 
     if (!lcf->tier2->any_event) {
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "no event");
+               NGX_HTTP_ADMISSION_VERDICT_TIER2,
+               ngx_http_admission_reason(NO_EVENT));
     }
 
     if (lcf->event == NULL) {
@@ -498,8 +500,9 @@ ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
 
     /* what the backend makes of it is not known, so no token is for it */
 
-    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                        "bad event");
+    return ngx_http_admission_gate_deny(ctx,
+           NGX_HTTP_ADMISSION_VERDICT_TIER2,
+           ngx_http_admission_reason(BAD_EVENT));
 }
 
 
@@ -547,8 +550,8 @@ ngx_http_admission_gate_ask(ngx_http_request_t *r,
 
     if (ctx->call == NULL) {
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+               NGX_HTTP_ADMISSION_VERDICT_ERROR,
+               ngx_http_admission_reason(REDIS));
     }
 
     return ngx_http_admission_gate_suspend(r, ctx);
@@ -594,13 +597,13 @@ ngx_http_admission_gate_answered(ngx_http_admission_ctx_t *ctx)
 
     case NGX_DECLINED:
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "not active");
+               NGX_HTTP_ADMISSION_VERDICT_TIER2,
+               ngx_http_admission_reason(NOT_ACTIVE));
 
     default:
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+               NGX_HTTP_ADMISSION_VERDICT_ERROR,
+               ngx_http_admission_reason(REDIS));
     }
 }
 

@@ -20,6 +20,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_limit_local.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_user.h"
 
 
@@ -686,7 +687,7 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     if (closed) {
         return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+                                            ngx_http_admission_reason(REDIS));
     }
 
     if (full) {
