@@ -238,6 +238,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
         if (rc == NGX_OK) {
             ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
             ctx->reason = NULL;
+            ctx->dry_run = 0;
 
             return NGX_OK;
         }
@@ -257,6 +258,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
         ctx->gated = 1;
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
+        ctx->dry_run = 0;
     }
 
     return rc;
@@ -660,6 +662,7 @@ ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
 {
     ctx->verdict = verdict;
     ctx->reason = reason;
+    ctx->dry_run = 0;
     ctx->entry = NULL;
     ctx->position = 0;
     ctx->denied = 1;
@@ -683,6 +686,7 @@ ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
     ngx_http_admission_gate_log(r, ctx, &event, ", dry run");
 
     ctx->denied = 0;
+    ctx->dry_run = 1;
     ctx->pass = r->uri_changes;
 
     if (ngx_http_admission_gate_identity(r, ctx) != NGX_OK) {

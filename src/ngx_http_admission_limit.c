@@ -693,6 +693,7 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     if (full) {
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_LIMITED;
         ctx->reason = reason;
+        ctx->dry_run = 1;
 
         ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                       "admission: rate limit \"%s\" exceeded, dry run",
@@ -701,6 +702,7 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     } else if (ctx->verdict != NGX_HTTP_ADMISSION_VERDICT_BYPASS) {
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
+        ctx->dry_run = 0;
     }
 
     return NGX_OK;

@@ -10,6 +10,18 @@
 #include "ngx_http_admission_reason.h"
 
 
+ngx_str_t  ngx_http_admission_verdicts[] = {
+    ngx_string("-"),
+    ngx_string("pass"),
+    ngx_string("bypass"),
+    ngx_string("tier1"),
+    ngx_string("tier2"),
+    ngx_string("user"),
+    ngx_string("limited"),
+    ngx_string("error")
+};
+
+
 /* by ngx_http_admission_reason_e */
 
 const char  ngx_http_admission_reasons[NGX_HTTP_ADMISSION_REASONS]

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Why a request is denied, or a token refused: all the texts there are, but
- * for the categories of rate limits.  A reason is passed on as its text, and
- * is counted by its number.
+ * The verdicts on requests, and why a request is denied, or a token refused:
+ * all the texts there are, but for the categories of rate limits.  A reason is
+ * passed on as its text, and is counted by its number.
  */
 
 
@@ -14,6 +14,19 @@
 
 #include <ngx_config.h>
 #include <ngx_core.h>
+
+
+typedef enum {
+    NGX_HTTP_ADMISSION_VERDICT_NONE = 0,            /* "-" */
+    NGX_HTTP_ADMISSION_VERDICT_PASS,
+    NGX_HTTP_ADMISSION_VERDICT_BYPASS,
+    NGX_HTTP_ADMISSION_VERDICT_TIER1,
+    NGX_HTTP_ADMISSION_VERDICT_TIER2,
+    NGX_HTTP_ADMISSION_VERDICT_USER,
+    NGX_HTTP_ADMISSION_VERDICT_LIMITED,
+    NGX_HTTP_ADMISSION_VERDICT_ERROR,
+    NGX_HTTP_ADMISSION_VERDICTS
+} ngx_http_admission_verdict_e;
 
 
 #define NGX_HTTP_ADMISSION_REASON_LEN  48   /* the longest, with its null, is
@@ -74,6 +87,10 @@ typedef enum {
     NGX_HTTP_ADMISSION_REASON_REDIS,
     NGX_HTTP_ADMISSION_REASONS
 } ngx_http_admission_reason_e;
+
+
+/* by ngx_http_admission_verdict_e */
+extern ngx_str_t  ngx_http_admission_verdicts[];
 
 
 extern const char  ngx_http_admission_reasons[NGX_HTTP_ADMISSION_REASONS]

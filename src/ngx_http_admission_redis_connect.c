@@ -577,6 +577,7 @@ ngx_http_admission_redis_serve(ngx_http_admission_redis_conn_t *conn)
     ngx_http_admission_redis_queue_changed(conn);
 
     ngx_http_admission_redis_breaker_answered(&conn->breaker);
+    ngx_http_admission_redis_breaker_changed(conn);
 
     for (q = ngx_queue_head(&conn->calls);
          q != ngx_queue_sentinel(&conn->calls);
