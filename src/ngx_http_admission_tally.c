@@ -23,6 +23,8 @@ struct ngx_http_admission_name_s {
 };
 
 
+static void ngx_http_admission_names_trim_locked(
+    ngx_http_admission_zone_t *zone);
 static void ngx_http_admission_tally_add(ngx_http_admission_tally_t *sum,
     ngx_http_admission_tally_t *tally);
 static int64_t ngx_http_admission_busy(ngx_http_admission_event_node_t *en);
@@ -47,9 +49,7 @@ static ngx_uint_t  ngx_http_admission_names;
 void
 ngx_http_admission_tally_use(ngx_uint_t names)
 {
-    ngx_queue_t                *q;
     ngx_http_admission_zone_t  *zone;
-    ngx_http_admission_name_t  *name;
 
     zone = ngx_http_admission_zone;
 
@@ -57,14 +57,26 @@ ngx_http_admission_tally_use(ngx_uint_t names)
 
     ngx_shmtx_lock(&zone->shpool->mutex);
 
-    while (zone->sh->nnames > names) {
+    ngx_http_admission_names_trim_locked(zone);
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+/* workers of an earlier configuration may have had more of them */
+
+static void
+ngx_http_admission_names_trim_locked(ngx_http_admission_zone_t *zone)
+{
+    ngx_queue_t                *q;
+    ngx_http_admission_name_t  *name;
+
+    while (zone->sh->nnames > ngx_http_admission_names) {
         q = ngx_queue_last(&zone->sh->names);
         name = ngx_queue_data(q, ngx_http_admission_name_t, queue);
 
         ngx_http_admission_unname_locked(zone, name->event);
     }
-
-    ngx_shmtx_unlock(&zone->shpool->mutex);
 }
 
 
@@ -299,6 +311,8 @@ ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_name_t   *name, *idle;
 
     sh = zone->sh;
+
+    ngx_http_admission_names_trim_locked(zone);
 
     if (en->name || ngx_http_admission_names == 0) {
         return;
