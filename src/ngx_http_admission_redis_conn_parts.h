@@ -100,7 +100,6 @@ struct ngx_http_admission_redis_conn_s {
 
     unsigned                               answered:1;
     unsigned                               failing:1;
-    unsigned                               evicts:1;  /* which was logged */
 };
 
 

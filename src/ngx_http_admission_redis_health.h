@@ -44,6 +44,9 @@ typedef struct {
                                                          some worker is */
     ngx_atomic_t                           opened_at; /* last logged; 0: never
                                                          */
+    ngx_atomic_t                           evicts;    /* bool: it may drop
+                                                         keys, which was logged
+                                                         */
 } ngx_http_admission_redis_health_t;
 
 
