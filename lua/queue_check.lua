@@ -36,6 +36,7 @@ then
      and ms >= touched and ms - touched <= 3600000
   then
     local position
+    local did = 0
 
     if not score then
       -- the clock is later than all scores, so this is the last one
@@ -43,6 +44,7 @@ then
       score = 2 * clock + 1
       size = size + 1
       position = size
+      did = 1   -- JOINED
       call('HSET', KEYS[9], 'clock', string.format('%.0f', clock))
       call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[17])
     end
@@ -62,7 +64,8 @@ then
              set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
              set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
              set_threshold, math.max((st[5] or 0) + 0, ARGV[15] + 0),
-             restore > 0 and restore <= ARGV[7] + 0 and restore or 0 }
+             restore > 0 and restore <= ARGV[7] + 0 and restore or 0,
+             did, 0, 0 }
   end
 end
 
@@ -153,6 +156,7 @@ function q.enter()
   end
   q.note_busy()
   local adm, expires = q.admit(q.user, true)
+  q.did = q.did + ENTERED
   call('ZREM', k.leaving, q.user)
   q.touch(k.active, k.active_seen, k.admitted, k.done, k.stream, k.epoch,
           k.state)
@@ -205,6 +209,7 @@ function q.stay_waiting(score)
       q.remember_position(q.user, score)
       score = q.free_score(place)
       q.add_waiting(q.user, score)
+      q.did = q.did + PLACE_BACK
     end
   end
   q.seen_waiting()
@@ -229,6 +234,7 @@ function q.restore_slot()
   q.note_busy()
   q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
+  q.did = q.did + SLOT_BACK
   if q.e_adm < q.epoch then
     q.back = q.back + 1
     call('HINCRBY', k.state, 'back', 1)
@@ -281,6 +287,7 @@ end
 
 if ARGV[18] ~= CHECK and ARGV[18] ~= REPORT then
   if place > 0 then
+    q.did = q.did + PLACE_BACK
     return q.wait_at(q.free_score(place))
   end
   return q.reply(NOT_IN)
@@ -294,6 +301,7 @@ if place == 0 then
 end
 
 q.live()
+q.did = q.did + (place > 0 and PLACE_BACK or JOINED)
 
 local answer = q.enter()
 if answer then

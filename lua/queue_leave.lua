@@ -11,7 +11,7 @@ q.touch_all()
 
 if not beacon then
   q.live()
-  q.depart(user)
+  q.did = q.depart(user) * LEFT
 
 elseif call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user) then
   call('ZADD', k.leaving, q.int(q.ms + 10000), user)

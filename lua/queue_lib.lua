@@ -167,10 +167,13 @@ function q.drop_waiting(user, score)
   q.remember_position(user, score)
 end
 
+-- how many were dropped, and were never here: 0 or 1, both
 function q.drop_active(user)
-  q.active = q.active - call('ZREM', k.active, user)
-  call('ZREM', k.active_seen, user)
+  local n = call('ZREM', k.active, user)
+  local seen = call('ZREM', k.active_seen, user)
+  q.active = q.active - n
   call('ZREM', k.admitted, user)
+  return n, seen == 0 and n or 0
 end
 
 -- Lets a user in.  A user who is not here must claim the slot in time.
@@ -201,21 +204,25 @@ end
 function q.expire_active(user)
   call('ZADD', k.revoked, q.int(q.tick()), user)
   q.touch(k.revoked)
-  q.drop_active(user)
+  local n, lost = q.drop_active(user)
+  q.lost = q.lost + lost
+  q.ended = q.ended + n - lost
 end
 
 -- A user goes, for good: neither place nor token counts any more.
 function q.depart(user)
   local t = q.tick()
   local score = call('ZSCORE', k.queue, user)
+  local n = 1
   if score then
     q.drop_waiting(user, score + 0)
   else
-    q.drop_active(user)
+    n = q.drop_active(user)
   end
   -- one who waits may have a token too: of a slot that was lost
   call('ZADD', k.revoked, q.int(t), user)
   call('ZREM', k.leaving, user)
   call('ZADD', k.done, q.int(t), user)
   q.touch(k.done, k.revoked, k.state)
+  return n
 end

@@ -21,6 +21,9 @@ local k = {
 
 local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1 = 0, 1, 2, 3, 4
 
+-- what a call did, as a sum; the host that called counts it
+local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT = 1, 2, 4, 8, 16
+
 local call = redis.call
 
 local time = call('TIME')
@@ -73,6 +76,10 @@ local q = {
   slack_at = (st[14] or 0) + 0,
   beacon = (st[15] or 0) + 0,       -- not 0: someone may be in k.leaving
   base = (st[16] or 0) + 0,         -- active in the data that came back
+
+  did = 0,
+  lost = 0,                         -- slots that were never claimed, and
+  ended = 0,                        -- others that ran out, taken back
 }
 
 
@@ -91,5 +98,6 @@ function q.reply(state, position, score, adm, expires)
   return { state, position or 0, q.size, q.active, q.threshold(), q.us,
            q.stored, q.epoch, score or 0, adm or 0, expires or 0,
            q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,
-           q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0 }
+           q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0,
+           q.did, q.lost, q.ended }
 end

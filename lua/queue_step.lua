@@ -15,6 +15,11 @@ local since = ARGV[17]
 
 q.more = 0
 
+q.left, q.stale = 0, 0
+q.early = 0         -- times that somebody waited on who came before others
+                    -- who were let in; there are none
+q.waited = {}       -- ms, of each who was let in
+
 
 function q.drop_old(key, before)
   local old = call('ZRANGEBYSCORE', key, '-inf', q.int(before), 'LIMIT', 0,
@@ -42,7 +47,7 @@ function q.let_go()
   for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms),
                              'LIMIT', 0, 100))
   do
-    q.depart(user)
+    q.left = q.left + q.depart(user)
   end
 end
 
@@ -52,6 +57,7 @@ function q.clean_up()
   for _, user in ipairs(stale) do
     q.drop_waiting(user, (call('ZSCORE', k.queue, user) or 1) + 0)
   end
+  q.stale = q.stale + #stale
 
   q.drop_old(k.done, q.now() - DAY)
   q.drop_old(k.revoked, q.now() - (q.token_ttl + 60000) * 1000)
@@ -82,7 +88,7 @@ end
 -- Lets in from the head of the line, those who are gone dropped first.
 function q.let_in()
   local want = math.min(q.admit_batch, q.threshold() - q.counted())
-  local admitted, looked = 0, 0
+  local admitted, looked, last = 0, 0, 0
 
   while admitted < want and looked < q.admit_batch + STALE_MAX do
     local head = call('ZRANGE', k.queue, 0, want - admitted - 1, 'WITHSCORES')
@@ -96,8 +102,20 @@ function q.let_in()
       if q.paused or q.ms - seen <= q.seen_ttl then
         q.admit(user, false)
         admitted = admitted + 1
+        -- both scores of a time are those of its us
+        q.waited[admitted] = math.max(0, q.ms - math.floor(score / 2000))
+        last = math.max(last, score)
+      else
+        q.stale = q.stale + 1
       end
       looked = looked + 1
+    end
+  end
+
+  if admitted > 0 then
+    local first = call('ZRANGE', k.queue, 0, 0, 'WITHSCORES')[2]
+    if first and first + 0 < last then
+      q.early = 1
     end
   end
 
@@ -147,7 +165,8 @@ function q.measure(admitted)
   call('HSET', k.state, 'rate', q.int(q.rate))
 end
 
--- The answer, with the revocations that are news to the host.
+-- The answer, with the revocations that are news to the host, and what the
+-- step did.
 function q.told(...)
   local answer = q.reply(...)
   local news = call('ZRANGEBYSCORE', k.revoked, '(' .. since, '+inf',
@@ -156,6 +175,7 @@ function q.told(...)
     news[i] = news[i] + 0
   end
   answer[#answer + 1] = news
+  answer[#answer + 1] = { q.left, q.stale, q.early, q.waited }
   if #news == 2 * REVOKED_MAX then
     answer[9] = 1
   end

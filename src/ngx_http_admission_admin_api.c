@@ -354,12 +354,16 @@ ngx_http_admission_admin_log(ngx_http_admission_api_call_t *call,
     u_char  text[sizeof("waiting room advanced by  to ")
                  + 2 * NGX_INT64_LEN];
 
+    static ngx_str_t  resume = ngx_string("resume");
+
     switch (call->route->what) {
 
     case NGX_HTTP_ADMISSION_VWR_ACTIVATE:
 
         if (changed) {
-            ngx_http_admission_operator_log(call, "waiting room activated");
+            ngx_http_admission_operator_log(call,
+                ngx_http_admission_admin_flag(call->request, &resume)
+                ? "waiting room resumed" : "waiting room activated");
         }
 
         break;

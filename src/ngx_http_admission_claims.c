@@ -9,6 +9,7 @@
 
 #include "ngx_http_admission_claims.h"
 #include "ngx_http_admission_jwt.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_text.h"
 #include "ngx_http_admission_verified.h"
 
@@ -82,15 +83,15 @@ static u_char *ngx_http_admission_claim_encode(u_char *p,
     { ngx_string(#name), ngx_string(",\"" #name "\":"),                       \
       offsetof(ngx_http_admission_claims_t, name),                            \
       ngx_http_admission_claim_##type, kinds, required,                       \
-      "claim \"" #name "\" missing or wrong" }
+      ngx_http_admission_reason(CLAIM_##name) }
 
 /* a ticket is in addresses, so what it is called there is short */
 
 #define SHORT(short, name, type, required)                                    \
-    { ngx_string(short), ngx_string(",\"" short "\":"),                       \
+    { ngx_string(#short), ngx_string(",\"" #short "\":"),                     \
       offsetof(ngx_http_admission_claims_t, name),                            \
       ngx_http_admission_claim_##type, TICKET, required,                      \
-      "claim \"" short "\" missing or wrong" }
+      ngx_http_admission_reason(CLAIM_##short) }
 
 /* in the order in which they are signed */
 
@@ -109,12 +110,12 @@ static ngx_http_admission_claim_t  ngx_http_admission_claims[] = {
     CLAIM(adm, integer, TIER1|TIER2, NONE),
     CLAIM(epoch, integer, PLACE, NONE),
 
-    SHORT("e", sub, event, TICKET),
-    SHORT("u", uid, user, NONE),
-    SHORT("v", vis, user, TICKET),
-    SHORT("p", position, integer, TICKET),
-    SHORT("t", at, integer, TICKET),
-    SHORT("a", act, integer, TICKET),
+    SHORT(e, sub, event, TICKET),
+    SHORT(u, uid, user, NONE),
+    SHORT(v, vis, user, TICKET),
+    SHORT(p, position, integer, TICKET),
+    SHORT(t, at, integer, TICKET),
+    SHORT(a, act, integer, TICKET),
 
     CLAIM(iat, date, TIER1|TIER2|VISITOR|PLACE, NONE),
     CLAIM(nbf, date, ALL, NONE),
@@ -133,7 +134,7 @@ ngx_http_admission_token_verify(ngx_http_admission_verifier_t *v,
     ngx_http_admission_claims_t  *found;
 
     if (v->keys == NULL || v->keys->keys.nelts == 0) {
-        *why = "no secret to verify it";
+        *why = ngx_http_admission_reason(NO_SECRET);
         return NGX_DECLINED;
     }
 
@@ -339,13 +340,13 @@ ngx_http_admission_claims_decode(ngx_http_admission_verifier_t *v,
     }
 
     if (v->kind == NGX_HTTP_ADMISSION_TOKEN_TIER1 && claims->tier != 1) {
-        return "not a token of tier 1";
+        return ngx_http_admission_reason(NOT_TIER1);
     }
 
     if (v->kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
         && claims->tier != 2 && claims->tier != -1)
     {
-        return "not a token of tier 2";
+        return ngx_http_admission_reason(NOT_TIER2);
     }
 
     if (claims->tier == -1) {
@@ -455,7 +456,7 @@ ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
             || value.string.len != v->type.len
             || ngx_memcmp(value.string.data, v->type.data, v->type.len) != 0))
     {
-        return "claim \"type\" says otherwise";
+        return ngx_http_admission_reason(CLAIM_TYPE);
     }
 
     ngx_http_admission_claims_get(payload, &v->id, &id, &value);
@@ -475,7 +476,7 @@ ngx_http_admission_claims_user(ngx_http_admission_verifier_t *v,
     }
 
     if (!ngx_http_admission_is_user_id(&claims->uid)) {
-        return "claim of the user's id missing or wrong";
+        return ngx_http_admission_reason(CLAIM_USER);
     }
 
     ngx_http_admission_claims_get(payload, &v->email, &email, &value);
@@ -526,12 +527,12 @@ ngx_http_admission_claims_accept(ngx_http_admission_claims_t *claims,
     ngx_http_admission_claims_t  *copy;
 
     if (now >= claims->exp + NGX_HTTP_ADMISSION_LEEWAY) {
-        *why = "expired";
+        *why = ngx_http_admission_reason(EXPIRED);
         return NGX_DECLINED;
     }
 
     if (now < claims->nbf - NGX_HTTP_ADMISSION_LEEWAY) {
-        *why = "not valid yet";
+        *why = ngx_http_admission_reason(NOT_YET);
         return NGX_DECLINED;
     }
 

@@ -206,6 +206,20 @@ ngx_command_t  ngx_http_admission_commands[] = {
       NGX_HTTP_ADMISSION_CONTENT_QUEUE,
       NULL },
 
+    { ngx_string("admission_metrics"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE1,
+      ngx_http_admission_metrics,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_HTTP_ADMISSION_CONTENT_METRICS,
+      NULL },
+
+    { ngx_string("admission_health"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_http_admission_health,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      NGX_HTTP_ADMISSION_CONTENT_HEALTH,
+      NULL },
+
       ngx_null_command
 };
 

@@ -49,6 +49,8 @@
 #define NGX_HTTP_ADMISSION_CONTENT_VWR    2
 #define NGX_HTTP_ADMISSION_CONTENT_ADMIN  3
 #define NGX_HTTP_ADMISSION_CONTENT_PAGE   4
+#define NGX_HTTP_ADMISSION_CONTENT_METRICS  5
+#define NGX_HTTP_ADMISSION_CONTENT_HEALTH   6
 
 /* secure= of admission_cookie */
 #define NGX_HTTP_ADMISSION_SECURE_OFF     0
@@ -141,6 +143,10 @@ typedef struct {
     ngx_array_t                       *categories;  /* pointers to those of
                                                        rate limits, NULL:
                                                        there is none */
+
+    ngx_uint_t                         names;       /* events that metrics
+                                                       tell of by name, at
+                                                       most; 0: no metrics */
 
     ngx_rbtree_t                       events;      /* by id */
     ngx_rbtree_node_t                  sentinel;

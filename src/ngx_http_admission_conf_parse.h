@@ -56,6 +56,10 @@ char *ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_admission_health(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 
 
 /* by NGX_HTTP_ADMISSION_SECRET_* */

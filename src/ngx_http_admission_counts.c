@@ -48,6 +48,39 @@ ngx_http_admission_counts_use(ngx_array_t *categories)
 }
 
 
+ngx_int_t
+ngx_http_admission_counts_list(ngx_array_t *list)
+{
+    ngx_int_t                      rc;
+    ngx_queue_t                   *q;
+    ngx_http_admission_zone_t     *zone;
+    ngx_http_admission_counts_t  **counts;
+
+    rc = NGX_OK;
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    for (q = ngx_queue_head(&zone->sh->counts);
+         q != ngx_queue_sentinel(&zone->sh->counts);
+         q = ngx_queue_next(q))
+    {
+        counts = ngx_array_push(list);
+
+        if (counts == NULL) {
+            rc = NGX_ERROR;
+            break;
+        }
+
+        *counts = ngx_queue_data(q, ngx_http_admission_counts_t, queue);
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return rc;
+}
+
+
 void
 ngx_http_admission_count(ngx_http_admission_category_t *category,
     ngx_http_admission_count_e what)

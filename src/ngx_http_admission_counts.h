@@ -40,6 +40,9 @@ struct ngx_http_admission_counts_s {
 /* finds, or makes, the counters of the configuration; when a worker starts */
 void ngx_http_admission_counts_use(ngx_array_t *categories);
 
+/* pushes pointers to all that there are; NGX_ERROR: no memory */
+ngx_int_t ngx_http_admission_counts_list(ngx_array_t *list);
+
 /* one more; lock-free */
 void ngx_http_admission_count(ngx_http_admission_category_t *category,
     ngx_http_admission_count_e what);

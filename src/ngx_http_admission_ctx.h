@@ -17,22 +17,11 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_vwr.h"
 
 
 typedef struct ngx_http_admission_limits_s  ngx_http_admission_limits_t;
-
-
-typedef enum {
-    NGX_HTTP_ADMISSION_VERDICT_NONE = 0,            /* "-" */
-    NGX_HTTP_ADMISSION_VERDICT_PASS,
-    NGX_HTTP_ADMISSION_VERDICT_BYPASS,
-    NGX_HTTP_ADMISSION_VERDICT_TIER1,
-    NGX_HTTP_ADMISSION_VERDICT_TIER2,
-    NGX_HTTP_ADMISSION_VERDICT_USER,
-    NGX_HTTP_ADMISSION_VERDICT_LIMITED,
-    NGX_HTTP_ADMISSION_VERDICT_ERROR
-} ngx_http_admission_verdict_e;
 
 
 typedef struct {
@@ -71,6 +60,8 @@ typedef struct {
     const char                        *reason;      /* constant text, or of
                                                        the configuration, or
                                                        NULL */
+    unsigned                           dry_run:1;   /* of the verdict: it went
+                                                       on all the same */
     int64_t                            position;    /* 0: none */
 
     /* the gate */

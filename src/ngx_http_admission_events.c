@@ -110,7 +110,11 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
     en->marked = oen->marked;
     en->mark = oen->mark;
     en->restore = oen->restore;
+    en->restoring = oen->restoring;
+    en->synced = oen->synced;
     en->state = oen->state;
+
+    ngx_http_admission_sum_locked(zone, en, 1);
 
     if (oen->working) {
         ngx_http_admission_event_work_locked(zone, en);
@@ -151,16 +155,16 @@ ngx_http_admission_event_get(ngx_str_t *id,
 }
 
 
-ngx_int_t
+ngx_uint_t
 ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work)
 {
     int64_t                           clear, since;
-    ngx_int_t                         rc;
+    ngx_uint_t                        news;
     ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    rc = NGX_DECLINED;
+    news = 0;
     shpool = ngx_http_admission_zone->shpool;
 
     ngx_shmtx_lock(&shpool->mutex);
@@ -185,10 +189,26 @@ ngx_http_admission_event_note(ngx_str_t *id,
                 /* with the data went what told other hosts of the event */
 
                 en->marked = 0;
+
+                if (en->state.epoch) {
+                    news |= NGX_HTTP_ADMISSION_NEWS_LOST;
+                }
             }
+
+            if (en->restoring != (state->restore != 0)) {
+                en->restoring = (state->restore != 0);
+                news |= en->restoring ? NGX_HTTP_ADMISSION_NEWS_RESTORE
+                                      : NGX_HTTP_ADMISSION_NEWS_RESTORED;
+            }
+
+            ngx_http_admission_sum_locked(ngx_http_admission_zone, en, -1);
 
             en->state = *state;
             en->restore = ngx_current_msec + state->restore;
+            en->synced = ngx_current_msec;
+
+            ngx_http_admission_sum_locked(ngx_http_admission_zone, en, 1);
+            ngx_http_admission_name_locked(ngx_http_admission_zone, en);
         }
 
         en->state.clear = clear;
@@ -197,13 +217,11 @@ ngx_http_admission_event_note(ngx_str_t *id,
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
         }
-
-        rc = NGX_OK;
     }
 
     ngx_shmtx_unlock(&shpool->mutex);
 
-    return rc;
+    return news;
 }
 
 
@@ -297,6 +315,12 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
         ngx_queue_insert_tail(&sh->work, q);
 
         en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
+
+        if (en->state.size + en->state.active > 0
+            && ngx_current_msec - en->synced > NGX_HTTP_ADMISSION_STALE)
+        {
+            sh->stale = ngx_current_msec;
+        }
 
         if ((ngx_msec_int_t) (en->due - ngx_current_msec) > 0) {
             continue;
@@ -455,6 +479,8 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     en->state.threshold = -1;
     ngx_memcpy(en->id, id->data, id->len);
 
+    zone->sh->sums.events++;
+
     ngx_rbtree_insert(&zone->sh->events, node);
     ngx_queue_insert_head(&zone->sh->lru, &en->lru);
 
@@ -526,6 +552,11 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
 
     ngx_queue_remove(&en->lru);
 
+    ngx_http_admission_sum_locked(zone, en, -1);
+    zone->sh->sums.events--;
+    zone->sh->forgotten++;
+
+    ngx_http_admission_unname_locked(zone, en);
     ngx_http_admission_room_free_locked(zone, en);
 
     node = (ngx_rbtree_node_t *)

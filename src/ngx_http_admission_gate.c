@@ -27,6 +27,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_restore.h"
 #include "ngx_http_admission_token.h"
@@ -258,6 +259,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
         if (rc == NGX_OK) {
             ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
             ctx->reason = reason;
+            ctx->dry_run = 0;
 
             return NGX_OK;
         }
@@ -282,6 +284,7 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
 
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
+        ctx->dry_run = 0;
     }
 
     return rc;
@@ -334,7 +337,7 @@ ngx_http_admission_gate_bypassed(ngx_http_request_t *r,
     }
 
     if (ngx_http_admission_edge_trusted(r, ctx)) {
-        *reason = "trusted edge";
+        *reason = ngx_http_admission_reason(EDGE);
         return NGX_OK;
     }
 
@@ -400,8 +403,9 @@ ngx_http_admission_gate_user(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_USER,
-                                        "no user");
+    return ngx_http_admission_gate_deny(ctx,
+           NGX_HTTP_ADMISSION_VERDICT_USER,
+           ngx_http_admission_reason(NO_USER));
 }
 
 
@@ -424,8 +428,8 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
 
         if (user.len == 0) {
             return ngx_http_admission_gate_deny(ctx,
-                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                             "no visitor");
+                   NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                   ngx_http_admission_reason(NO_VISITOR));
         }
     }
 
@@ -510,8 +514,8 @@ ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
 
     if (!lcf->tier2->any_event) {
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "no event");
+               NGX_HTTP_ADMISSION_VERDICT_TIER2,
+               ngx_http_admission_reason(NO_EVENT));
     }
 
     if (lcf->event == NULL) {
@@ -528,8 +532,9 @@ ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
 
     /* what the backend makes of it is not known, so no token is for it */
 
-    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                        "bad event");
+    return ngx_http_admission_gate_deny(ctx,
+           NGX_HTTP_ADMISSION_VERDICT_TIER2,
+           ngx_http_admission_reason(BAD_EVENT));
 }
 
 
@@ -577,8 +582,8 @@ ngx_http_admission_gate_ask(ngx_http_request_t *r,
 
     if (ctx->call == NULL) {
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+               NGX_HTTP_ADMISSION_VERDICT_ERROR,
+               ngx_http_admission_reason(REDIS));
     }
 
     return ngx_http_admission_gate_suspend(r, ctx);
@@ -624,13 +629,13 @@ ngx_http_admission_gate_answered(ngx_http_admission_ctx_t *ctx)
 
     case NGX_DECLINED:
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_TIER2,
-                                            "not active");
+               NGX_HTTP_ADMISSION_VERDICT_TIER2,
+               ngx_http_admission_reason(NOT_ACTIVE));
 
     default:
         return ngx_http_admission_gate_deny(ctx,
-                                            NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+               NGX_HTTP_ADMISSION_VERDICT_ERROR,
+               ngx_http_admission_reason(REDIS));
     }
 }
 
@@ -687,6 +692,7 @@ ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
 {
     ctx->verdict = verdict;
     ctx->reason = reason;
+    ctx->dry_run = 0;
     ctx->entry = NULL;
     ctx->position = 0;
     ctx->denied = 1;
@@ -710,6 +716,7 @@ ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
     ngx_http_admission_gate_log(r, ctx, &event, ", dry run");
 
     ctx->denied = 0;
+    ctx->dry_run = 1;
     ctx->pass = r->uri_changes;
 
     if (ngx_http_admission_gate_identity(r, ctx) != NGX_OK) {

@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_restore.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
@@ -125,7 +126,7 @@ ngx_http_admission_gate_unknown(ngx_http_request_t *r,
     if (mode == NGX_HTTP_ADMISSION_ON) {
         return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER1,
-                                            "waiting room not known");
+                                            ngx_http_admission_reason(ROOM));
     }
 
     /* one line a second tells as much as one a request */

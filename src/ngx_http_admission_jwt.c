@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_jwt.h"
+#include "ngx_http_admission_reason.h"
 
 
 /* {"alg":"HS256","typ":"JWT"} in base64url, also what is signed here */
@@ -111,7 +112,7 @@ ngx_http_admission_jwt_verify(ngx_http_admission_keyring_t *ring,
     }
 
     if (!(algs & ((ngx_uint_t) 1 << alg))) {
-        return "algorithm not allowed";
+        return ngx_http_admission_reason(ALG);
     }
 
     /* nothing of a payload is looked at before it is known whose it is */
@@ -131,7 +132,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
     u_char  *p, *dot, *last;
 
     if (token->len > NGX_HTTP_ADMISSION_JWT_MAX) {
-        return "token too long";
+        return ngx_http_admission_reason(TOO_LONG);
     }
 
     p = token->data;
@@ -139,7 +140,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
 
     dot = memchr(p, '.', last - p);
     if (dot == NULL) {
-        return "not three parts";
+        return ngx_http_admission_reason(PARTS);
     }
 
     jwt->header.data = p;
@@ -149,7 +150,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
 
     dot = memchr(p, '.', last - p);
     if (dot == NULL) {
-        return "not three parts";
+        return ngx_http_admission_reason(PARTS);
     }
 
     jwt->payload.data = p;
@@ -161,7 +162,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
     p = dot + 1;
 
     if (memchr(p, '.', last - p) != NULL) {
-        return "not three parts";
+        return ngx_http_admission_reason(PARTS);
     }
 
     jwt->signature.data = p;
@@ -170,7 +171,7 @@ ngx_http_admission_jwt_split(ngx_str_t *token, ngx_http_admission_jwt_t *jwt)
     if (jwt->header.len == 0 || jwt->payload.len == 0
         || jwt->signature.len == 0)
     {
-        return "empty part";
+        return ngx_http_admission_reason(EMPTY_PART);
     }
 
     return NULL;
@@ -202,7 +203,7 @@ ngx_http_admission_jwt_header(ngx_str_t *header, ngx_uint_t *alg)
     }
 
     if (ngx_http_admission_jwt_object(header, buf, &object) != NULL) {
-        return "bad header";
+        return ngx_http_admission_reason(HEADER);
     }
 
     why = ngx_http_admission_jwt_alg(&object, alg);
@@ -230,7 +231,7 @@ ngx_http_admission_jwt_alg(ngx_http_admission_object_t *header,
     ngx_http_admission_object_get(header, &crit, &value);
 
     if (value.type != NGX_HTTP_ADMISSION_VALUE_NONE) {
-        return "header with \"crit\"";
+        return ngx_http_admission_reason(CRIT);
     }
 
     ngx_http_admission_object_get(header, &typ, &value);
@@ -238,13 +239,13 @@ ngx_http_admission_jwt_alg(ngx_http_admission_object_t *header,
     if (value.type != NGX_HTTP_ADMISSION_VALUE_NONE
         && value.type != NGX_HTTP_ADMISSION_VALUE_STRING)
     {
-        return "bad header";
+        return ngx_http_admission_reason(HEADER);
     }
 
     ngx_http_admission_object_get(header, &name, &value);
 
     if (value.type != NGX_HTTP_ADMISSION_VALUE_STRING) {
-        return "header without \"alg\"";
+        return ngx_http_admission_reason(NO_ALG);
     }
 
     algs = ngx_http_admission_jwt_algs;
@@ -258,7 +259,7 @@ ngx_http_admission_jwt_alg(ngx_http_admission_object_t *header,
         }
     }
 
-    return "algorithm not allowed";
+    return ngx_http_admission_reason(ALG);
 }
 
 
@@ -274,13 +275,13 @@ ngx_http_admission_jwt_signature(ngx_http_admission_keyring_t *ring,
     if (jwt->signature.len
         > ngx_base64_encoded_length(NGX_HTTP_ADMISSION_MAC_MAX))
     {
-        return "bad signature";
+        return ngx_http_admission_reason(SIGNATURE);
     }
 
     if (ngx_http_admission_base64url(signature, &jwt->signature, &len)
         != NGX_OK)
     {
-        return "bad base64url";
+        return ngx_http_admission_reason(BASE64URL);
     }
 
     for (i = 0; i < ring->keys.nelts; i++) {
@@ -293,7 +294,7 @@ ngx_http_admission_jwt_signature(ngx_http_admission_keyring_t *ring,
         }
     }
 
-    return "bad signature";
+    return ngx_http_admission_reason(SIGNATURE);
 }
 
 
@@ -304,7 +305,7 @@ ngx_http_admission_jwt_object(ngx_str_t *part, u_char *buf,
     size_t  len;
 
     if (ngx_http_admission_base64url(buf, part, &len) != NGX_OK) {
-        return "bad base64url";
+        return ngx_http_admission_reason(BASE64URL);
     }
 
     return ngx_http_admission_object_read(object, buf, len);

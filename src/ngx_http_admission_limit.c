@@ -20,6 +20,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_limit_local.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_user.h"
 
 
@@ -689,12 +690,13 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     if (closed) {
         return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_ERROR,
-                                            "redis");
+                                            ngx_http_admission_reason(REDIS));
     }
 
     if (full) {
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_LIMITED;
         ctx->reason = reason;
+        ctx->dry_run = 1;
 
         ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                       "admission: rate limit \"%s\" exceeded, dry run",
@@ -703,6 +705,7 @@ ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     } else if (ctx->verdict != NGX_HTTP_ADMISSION_VERDICT_BYPASS) {
         ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_PASS;
         ctx->reason = NULL;
+        ctx->dry_run = 0;
     }
 
     return NGX_OK;

@@ -85,6 +85,8 @@ struct ngx_http_admission_windows_s {
 };
 
 
+static ngx_msec_t ngx_http_admission_limit_time(
+    ngx_http_admission_shctx_t *sh);
 static ngx_uint_t ngx_http_admission_window_logs(
     ngx_http_admission_limit_conf_t *conf);
 static ngx_http_admission_windows_t *ngx_http_admission_windows_locked(
@@ -179,16 +181,61 @@ ngx_http_admission_limit_changed(ngx_uint_t answered)
     if (!answered) {
         sh->limits_missed = ngx_current_msec;
 
-        return !sh->limits_alone
-               && ngx_atomic_cmp_set(&sh->limits_alone, 0, 1);
+        if (sh->limits_alone) {
+            return 0;
+        }
+
+        sh->limits_since = ngx_current_msec;
+
+        return ngx_atomic_cmp_set(&sh->limits_alone, 0, 1);
     }
 
     /* while some are answered and some are not, that is no change */
 
-    return sh->limits_alone
-           && (ngx_msec_int_t) (ngx_current_msec - sh->limits_missed)
-              >= NGX_HTTP_ADMISSION_LIMIT_STEADY
-           && ngx_atomic_cmp_set(&sh->limits_alone, 1, 0);
+    if (!sh->limits_alone
+        || (ngx_msec_int_t) (ngx_current_msec - sh->limits_missed)
+           < NGX_HTTP_ADMISSION_LIMIT_STEADY
+        || !ngx_atomic_cmp_set(&sh->limits_alone, 1, 0))
+    {
+        return 0;
+    }
+
+    (void) ngx_atomic_fetch_add(&sh->limits_ms,
+                                ngx_http_admission_limit_time(sh));
+
+    return 1;
+}
+
+
+ngx_msec_t
+ngx_http_admission_limit_alone(ngx_uint_t *now)
+{
+    ngx_msec_t                   ms;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = ngx_http_admission_zone->sh;
+
+    *now = sh->limits_alone;
+    ms = sh->limits_ms;
+
+    if (*now) {
+        ms += ngx_http_admission_limit_time(sh);
+    }
+
+    return ms;
+}
+
+
+/* workers may have looked at their clocks in another order */
+
+static ngx_msec_t
+ngx_http_admission_limit_time(ngx_http_admission_shctx_t *sh)
+{
+    ngx_msec_int_t  ms;
+
+    ms = (ngx_msec_int_t) (sh->limits_missed - sh->limits_since);
+
+    return ngx_max(ms, 0);
 }
 
 

@@ -33,5 +33,11 @@ void ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
  */
 ngx_uint_t ngx_http_admission_limit_changed(ngx_uint_t answered);
 
+/*
+ * For how long, in ms, Redis did not: each time from the first request that
+ * it left to "fail=" to the last.  *now: it still does not.  Lock-free.
+ */
+ngx_msec_t ngx_http_admission_limit_alone(ngx_uint_t *now);
+
 
 #endif /* _NGX_HTTP_ADMISSION_LIMIT_LOCAL_H_INCLUDED_ */

@@ -12,9 +12,12 @@
 
 #include "ngx_http_admission_conf.h"
 #include "ngx_http_admission_counts.h"
+#include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_script.h"
+#include "ngx_http_admission_stats.h"
+#include "ngx_http_admission_tally.h"
 #include "ngx_http_admission_variables.h"
 #include "ngx_http_admission_zone.h"
 
@@ -23,6 +26,7 @@ static ngx_int_t ngx_http_admission_preconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_admission_postconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_admission_phase(ngx_conf_t *cf,
     ngx_http_phases phase, ngx_http_handler_pt handler);
+static ngx_int_t ngx_http_admission_count_verdict(ngx_http_request_t *r);
 static ngx_int_t ngx_http_admission_init_process(ngx_cycle_t *cycle);
 static void ngx_http_admission_exit_process(ngx_cycle_t *cycle);
 
@@ -121,8 +125,37 @@ ngx_http_admission_postconfiguration(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    return ngx_http_admission_phase(cf, NGX_HTTP_PRECONTENT_PHASE,
-                                    ngx_http_admission_gate_precontent);
+    if (ngx_http_admission_phase(cf, NGX_HTTP_PRECONTENT_PHASE,
+                                 ngx_http_admission_gate_precontent)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_admission_phase(cf, NGX_HTTP_LOG_PHASE,
+                                    ngx_http_admission_count_verdict);
+}
+
+
+/* once a request, by what its log says: the last verdict */
+
+static ngx_int_t
+ngx_http_admission_count_verdict(ngx_http_request_t *r)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    if (r != r->main) {
+        return NGX_OK;
+    }
+
+    ctx = ngx_http_admission_ctx(r);
+
+    if (ctx && ctx->verdict != NGX_HTTP_ADMISSION_VERDICT_NONE) {
+        ngx_http_admission_stats_verdict(ctx->verdict, ctx->reason,
+                                         ctx->dry_run);
+    }
+
+    return NGX_OK;
 }
 
 
@@ -164,6 +197,8 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
 
     ngx_http_admission_zone_use(mcf->zone);
     ngx_http_admission_counts_use(mcf->categories);
+    ngx_http_admission_stats_use();
+    ngx_http_admission_tally_use(mcf->names);
 
     if (ngx_http_admission_verified_init(cycle) != NGX_OK) {
         return NGX_ERROR;
@@ -174,7 +209,8 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
     }
 
     ngx_http_admission_redis_counts_use(
-                                       ngx_http_admission_zone_redis_counts());
+                                       ngx_http_admission_zone_redis_counts(),
+                                       ngx_http_admission_stats_calls());
 
     ngx_http_admission_client_conf = mcf->redis;
     ngx_http_admission_client = ngx_http_admission_redis_create(cycle,

@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_object.h"
+#include "ngx_http_admission_reason.h"
 
 
 #define NGX_HTTP_ADMISSION_OBJECT_DIGITS  18    /* that fit into an int64_t */
@@ -43,12 +44,12 @@ ngx_http_admission_object_read(ngx_http_admission_object_t *object,
     object->json = json_loadb((char *) data, len,
                               JSON_REJECT_DUPLICATES|JSON_DECODE_ANY, &error);
     if (object->json == NULL) {
-        return "bad JSON";
+        return ngx_http_admission_reason(JSON);
     }
 
     if (!json_is_object(object->json)) {
         json_decref(object->json);
-        return "not an object";
+        return ngx_http_admission_reason(OBJECT);
     }
 
     return NULL;

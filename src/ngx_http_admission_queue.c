@@ -4,7 +4,8 @@
  *
  * Calls of the queue scripts: their keys and arguments go out in the order
  * that lua/queue_state_lib.lua reads them; the answer is a list of integers,
- * and after a step of revocations that are news to the host.
+ * and after a step two lists: of revocations that are news to the host, and
+ * of what the step did.
  */
 
 
@@ -13,6 +14,7 @@
 
 #include "ngx_http_admission_args.h"
 #include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_tally.h"
 #include "ngx_http_admission_zone.h"
 
 
@@ -36,7 +38,33 @@ enum {
     NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD,
     NGX_HTTP_ADMISSION_REPLY_CLEAR,
     NGX_HTTP_ADMISSION_REPLY_RESTORE,
-    NGX_HTTP_ADMISSION_REPLY_FIELDS
+    NGX_HTTP_ADMISSION_REPLY_DID,
+    NGX_HTTP_ADMISSION_REPLY_LOST,
+    NGX_HTTP_ADMISSION_REPLY_ENDED,
+    NGX_HTTP_ADMISSION_REPLY_FIELDS,
+
+    /* of a step */
+    NGX_HTTP_ADMISSION_REPLY_REVOKED = NGX_HTTP_ADMISSION_REPLY_FIELDS,
+    NGX_HTTP_ADMISSION_REPLY_STEP,
+    NGX_HTTP_ADMISSION_REPLY_STEP_FIELDS
+};
+
+
+/* what a call did, a sum, as lua/queue_state_lib.lua has it */
+#define NGX_HTTP_ADMISSION_DID_JOIN        1
+#define NGX_HTTP_ADMISSION_DID_ENTER       2
+#define NGX_HTTP_ADMISSION_DID_PLACE_BACK  4
+#define NGX_HTTP_ADMISSION_DID_SLOT_BACK   8
+#define NGX_HTTP_ADMISSION_DID_LEAVE       16
+
+
+/* and a step, as q.told() in lua/queue_step.lua has it */
+enum {
+    NGX_HTTP_ADMISSION_STEP_LEFT = 0,
+    NGX_HTTP_ADMISSION_STEP_STALE,
+    NGX_HTTP_ADMISSION_STEP_EARLY,
+    NGX_HTTP_ADMISSION_STEP_WAITED,     /* a list */
+    NGX_HTTP_ADMISSION_STEP_FIELDS
 };
 
 
@@ -71,7 +99,12 @@ static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static ngx_int_t ngx_http_admission_queue_parse(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
-    ngx_http_admission_event_state_t *state, ngx_uint_t step);
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_tally_t *tally, ngx_uint_t step);
+static ngx_int_t ngx_http_admission_queue_stepped(redisReply *reply,
+    ngx_http_admission_tally_t *tally, ngx_http_admission_waits_t *waits);
+static void ngx_http_admission_queue_news(ngx_http_admission_queue_call_t *qc,
+    ngx_uint_t news, ngx_msec_t restore);
 static ngx_int_t ngx_http_admission_queue_revoked(
     ngx_http_admission_queue_call_t *qc, redisReply *reply, int64_t *latest);
 static void ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
@@ -466,17 +499,25 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_http_admission_queue_call_t  *qc = data;
 
+    ngx_uint_t                         i, news;
+    ngx_http_admission_tally_t         tally;
+    ngx_http_admission_waits_t         waits;
     ngx_http_admission_event_state_t   state;
     ngx_http_admission_queue_answer_t  answer;
 
     if (rc != NGX_OK
-        || ngx_http_admission_queue_parse(reply, &answer, &state, qc->step)
+        || ngx_http_admission_queue_parse(reply, &answer, &state, &tally,
+                                          qc->step)
            != NGX_OK
         || (qc->step
-            && ngx_http_admission_queue_revoked(qc,
-                            reply->element[NGX_HTTP_ADMISSION_REPLY_FIELDS],
+            && (ngx_http_admission_queue_revoked(qc,
+                            reply->element[NGX_HTTP_ADMISSION_REPLY_REVOKED],
                             &state.revoked)
-               != NGX_OK))
+                != NGX_OK
+                || ngx_http_admission_queue_stepped(
+                            reply->element[NGX_HTTP_ADMISSION_REPLY_STEP],
+                            &tally, &waits)
+                   != NGX_OK)))
     {
         qc->done(qc->data, NGX_ERROR, NULL);
         return;
@@ -494,11 +535,32 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 
         /* the schedule itself decides whether it goes on */
 
-        (void) ngx_http_admission_event_note(&qc->event, &state,
+        news = ngx_http_admission_event_note(&qc->event, &state,
                                              qc->wakes
                                              || (!qc->step
                                                  && answer.size
                                                     + answer.active));
+        if (news) {
+            ngx_http_admission_queue_news(qc, news, state.restore);
+        }
+    }
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_TALLIES; i++) {
+
+        if (tally.n[i]) {
+            ngx_http_admission_tally(&qc->event, &tally);
+            break;
+        }
+    }
+
+    if (tally.n[NGX_HTTP_ADMISSION_TALLY_ADMISSIONS]) {
+
+        if (!qc->step) {
+            ngx_memzero(&waits, sizeof(ngx_http_admission_waits_t));
+            ngx_http_admission_waited(&waits, 0);
+        }
+
+        ngx_http_admission_waits(&waits);
     }
 
     qc->done(qc->data, NGX_OK, &answer);
@@ -508,12 +570,17 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 static ngx_int_t
 ngx_http_admission_queue_parse(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
-    ngx_http_admission_event_state_t *state, ngx_uint_t step)
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_tally_t *tally, ngx_uint_t step)
 {
-    int64_t  v[NGX_HTTP_ADMISSION_REPLY_FIELDS];
+    int64_t   v[NGX_HTTP_ADMISSION_REPLY_FIELDS], did;
+    uint64_t *n;
 
     if (ngx_http_admission_reply_numbers(reply, v,
-                                         NGX_HTTP_ADMISSION_REPLY_FIELDS, step)
+                                 NGX_HTTP_ADMISSION_REPLY_FIELDS,
+                                 step ? NGX_HTTP_ADMISSION_REPLY_STEP_FIELDS
+                                        - NGX_HTTP_ADMISSION_REPLY_FIELDS
+                                      : 0)
         != NGX_OK)
     {
         goto invalid;
@@ -542,11 +609,44 @@ ngx_http_admission_queue_parse(redisReply *reply,
     state->clock = answer->clock;
     state->stored = answer->clock;
     state->epoch = answer->epoch;
+    state->size = answer->size;
     state->active = answer->active;
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
     state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
     state->revoked = 0;
+
+    ngx_memzero(tally, sizeof(ngx_http_admission_tally_t));
+
+    n = tally->n;
+    did = v[NGX_HTTP_ADMISSION_REPLY_DID];
+
+    if (did & NGX_HTTP_ADMISSION_DID_JOIN) {
+        n[NGX_HTTP_ADMISSION_TALLY_JOINS] = 1;
+    }
+
+    if (did & NGX_HTTP_ADMISSION_DID_ENTER) {
+        n[NGX_HTTP_ADMISSION_TALLY_ADMISSIONS] = 1;
+    }
+
+    if (did & NGX_HTTP_ADMISSION_DID_PLACE_BACK) {
+        n[NGX_HTTP_ADMISSION_TALLY_PLACES] = 1;
+    }
+
+    if (did & NGX_HTTP_ADMISSION_DID_SLOT_BACK) {
+        n[NGX_HTTP_ADMISSION_TALLY_SLOTS] = 1;
+    }
+
+    if (did & NGX_HTTP_ADMISSION_DID_LEAVE) {
+        n[NGX_HTTP_ADMISSION_TALLY_LEAVES] = 1;
+    }
+
+    if (answer->state == NGX_HTTP_ADMISSION_QUEUE_POSITION_USED) {
+        n[NGX_HTTP_ADMISSION_TALLY_DUPLICATES] = 1;
+    }
+
+    n[NGX_HTTP_ADMISSION_TALLY_LOST] = v[NGX_HTTP_ADMISSION_REPLY_LOST];
+    n[NGX_HTTP_ADMISSION_TALLY_ENDED] = v[NGX_HTTP_ADMISSION_REPLY_ENDED];
 
     return NGX_OK;
 
@@ -557,6 +657,81 @@ invalid:
                   "own from redis");
 
     return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_admission_queue_stepped(redisReply *reply,
+    ngx_http_admission_tally_t *tally, ngx_http_admission_waits_t *waits)
+{
+    size_t       i;
+    int64_t      v[NGX_HTTP_ADMISSION_STEP_WAITED];
+    redisReply  *waited;
+
+    if (ngx_http_admission_reply_numbers(reply, v,
+                                         NGX_HTTP_ADMISSION_STEP_WAITED, 1)
+        != NGX_OK)
+    {
+        goto invalid;
+    }
+
+    waited = reply->element[NGX_HTTP_ADMISSION_STEP_WAITED];
+
+    if (waited->type != REDIS_REPLY_ARRAY) {
+        goto invalid;
+    }
+
+    ngx_memzero(waits, sizeof(ngx_http_admission_waits_t));
+
+    for (i = 0; i < waited->elements; i++) {
+
+        if (waited->element[i]->type != REDIS_REPLY_INTEGER) {
+            goto invalid;
+        }
+
+        ngx_http_admission_waited(waits, waited->element[i]->integer);
+    }
+
+    tally->n[NGX_HTTP_ADMISSION_TALLY_ADMISSIONS] = waited->elements;
+    tally->n[NGX_HTTP_ADMISSION_TALLY_LEAVES] =
+                                            v[NGX_HTTP_ADMISSION_STEP_LEFT];
+    tally->n[NGX_HTTP_ADMISSION_TALLY_STALE] =
+                                            v[NGX_HTTP_ADMISSION_STEP_STALE];
+    tally->n[NGX_HTTP_ADMISSION_TALLY_EARLY] =
+                                            v[NGX_HTTP_ADMISSION_STEP_EARLY];
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                  "admission: what a step did is not what redis answers");
+
+    return NGX_ERROR;
+}
+
+
+static void
+ngx_http_admission_queue_news(ngx_http_admission_queue_call_t *qc,
+    ngx_uint_t news, ngx_msec_t restore)
+{
+    if (news & NGX_HTTP_ADMISSION_NEWS_LOST) {
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                      "admission: redis had lost data of the queue of event "
+                      "\"%V\"", &qc->event);
+    }
+
+    if (news & NGX_HTTP_ADMISSION_NEWS_RESTORE) {
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                      "admission: the queue of event \"%V\" is being restored, "
+                      "nobody is let in for %M ms", &qc->event, restore);
+    }
+
+    if (news & NGX_HTTP_ADMISSION_NEWS_RESTORED) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "admission: the queue of event \"%V\" has been restored, "
+                      "admission goes on", &qc->event);
+    }
 }
 
 

@@ -574,6 +574,7 @@ ngx_http_admission_queue_needs_tier1(ngx_http_admission_api_call_t *call,
 {
     call->ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_TIER1;
     call->ctx->reason = call->why;
+    call->ctx->dry_run = call->lcf->dry_run;
 
     ngx_log_error(NGX_LOG_INFO, call->request->connection->log, 0,
                   "admission denied: %s, event \"%V\", joining%s",

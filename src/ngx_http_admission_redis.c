@@ -17,6 +17,7 @@
 
 #include "ngx_http_admission_redis_cluster.h"
 #include "ngx_http_admission_redis_conn.h"
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_redis_hold.h"
 #include "ngx_http_admission_redis_node.h"
 #include "ngx_http_admission_redis_reply.h"
@@ -232,6 +233,7 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
 
     call->count = p - call->command;
     call->script = script;
+    call->kind = script->kind;
 
     p = ngx_cpymem(p, script->evalsha.data, script->evalsha.len);
     p = ngx_http_admission_redis_put_args(p, 1, &n);
@@ -330,6 +332,7 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
     call->data = data;
     call->answer = ngx_http_admission_redis_answer;
     call->deadline = ngx_current_msec + redis->conf->timeout;
+    call->issued = ngx_http_admission_redis_clock();
 
     call->hops = 0;
     call->probe = 0;
@@ -340,6 +343,8 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
                                      call->command + call->size);
 
     if (ngx_http_admission_redis_send(call) != NGX_OK) {
+        ngx_http_admission_redis_count_end(call->kind,
+                                           NGX_HTTP_ADMISSION_REDIS_UNSENT);
         ngx_http_admission_redis_free(call);
         return NULL;
     }
@@ -478,6 +483,14 @@ ngx_http_admission_redis_complete(ngx_http_admission_redis_call_t *call,
     data = call->data;
     own = call->own;
 
+    if (rc == NGX_ERROR) {
+        ngx_http_admission_redis_count_end(call->kind,
+                                           NGX_HTTP_ADMISSION_REDIS_LOST);
+    } else {
+        ngx_http_admission_redis_count_answer(call->kind, call->issued,
+                                              rc == NGX_OK);
+    }
+
     ngx_http_admission_redis_free(call);
 
     if (done) {
@@ -566,6 +579,7 @@ ngx_http_admission_redis_alloc(ngx_http_admission_redis_t *redis, size_t size)
     call->redis = redis;
     call->script = NULL;
     call->own = NULL;
+    call->kind = 0;
     call->background = redis->background;
     call->size = size;
 

@@ -38,6 +38,8 @@ typedef struct {
     ngx_str_t                              evalsha;
     ngx_str_t                              eval;
     ngx_str_t                              lua;
+    ngx_uint_t                             kind;     /* it is counted as, see
+                                                        redis_counts.h */
 } ngx_http_admission_redis_script_t;
 
 

@@ -22,6 +22,7 @@
 #include <ngx_event.h>
 
 #include "ngx_http_admission_redis_cluster.h"
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_redis_reply.h"
 #include "ngx_http_admission_redis_slots.h"
 
@@ -92,6 +93,8 @@ static ngx_uint_t ngx_http_admission_redis_cluster_check_node(
 static void ngx_http_admission_redis_cluster_map(
     ngx_http_admission_redis_cluster_t *cluster, redisReply *reply,
     ngx_http_admission_redis_node_t *asked);
+static void ngx_http_admission_redis_cluster_masters(
+    ngx_http_admission_redis_cluster_t *cluster);
 static ngx_http_admission_redis_node_t *ngx_http_admission_redis_cluster_node(
     ngx_http_admission_redis_cluster_t *cluster, redisReply *reply,
     ngx_http_admission_redis_node_t *asked);
@@ -635,6 +638,42 @@ ngx_http_admission_redis_cluster_map(
                 replica->master = node;
             }
         }
+    }
+
+    ngx_http_admission_redis_cluster_masters(cluster);
+}
+
+
+/* nodes tell their map in any order */
+
+static void
+ngx_http_admission_redis_cluster_masters(
+    ngx_http_admission_redis_cluster_t *cluster)
+{
+    uint32_t                          hash;
+    ngx_uint_t                        n;
+    ngx_queue_t                      *q;
+    ngx_http_admission_redis_node_t  *node;
+
+    hash = 0;
+    n = 0;
+
+    for (q = ngx_queue_head(&cluster->nodes->queue);
+         q != ngx_queue_sentinel(&cluster->nodes->queue);
+         q = ngx_queue_next(q))
+    {
+        node = ngx_queue_data(q, ngx_http_admission_redis_node_t, queue);
+
+        if (node->has_slots) {
+            hash += ngx_murmur_hash2(node->name.data, node->name.len);
+            n++;
+        }
+    }
+
+    if (ngx_http_admission_redis_masters(hash) == NGX_OK) {
+        ngx_log_error(NGX_LOG_NOTICE, cluster->log, 0,
+                      "admission: redis cluster: other masters than before, "
+                      "%ui of them", n);
     }
 }
 

@@ -57,6 +57,12 @@ ngx_http_admission_redis_conn_create(ngx_cycle_t *cycle,
 
     conn->breaker.conf = &conf->breaker;
 
+    conn->health = ngx_http_admission_redis_health(name);
+
+    if (conn->health == NULL) {
+        conn->health = &conn->own;
+    }
+
     ngx_queue_init(&conn->calls);
     conn->last_out = &conn->out;
 
@@ -106,6 +112,9 @@ ngx_http_admission_redis_conn_close(ngx_http_admission_redis_conn_t *conn)
     ngx_http_admission_redis_end(conn, &lost);
 
     conn->state = ngx_http_admission_redis_closed;
+
+    conn->breaker.state = ngx_http_admission_redis_breaker_closed;
+    ngx_http_admission_redis_breaker_changed(conn);
 
     ngx_http_admission_redis_complete_lost(&lost);
 

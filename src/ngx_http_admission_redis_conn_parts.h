@@ -93,13 +93,13 @@ struct ngx_http_admission_redis_conn_s {
     ngx_log_t                              no_log;
 
     ngx_http_admission_redis_tls_t         tls;       /* if conf->ssl */
-    ngx_http_admission_redis_health_t      health;
+    ngx_http_admission_redis_health_t     *health;    /* of the host */
+    ngx_http_admission_redis_health_t      own;       /* without room there */
     ngx_http_admission_redis_breaker_t     breaker;
-    ngx_msec_t                             opened_at; /* last logged */
+    ngx_http_admission_redis_breaker_state_e  counted;  /* the breaker as */
 
     unsigned                               answered:1;
-    unsigned                               evicts:1;  /* which was logged */
-    unsigned                               opened:1;
+    unsigned                               failing:1;
 };
 
 
@@ -163,6 +163,10 @@ void ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
 /* the same with "what"; TLS knows more, as that a certificate is missing */
 void ngx_http_admission_redis_fail_lost(ngx_http_admission_redis_conn_t *conn,
     ngx_err_t err, char *what);
+
+/* after whatever may have changed the state of the breaker */
+void ngx_http_admission_redis_breaker_changed(
+    ngx_http_admission_redis_conn_t *conn);
 
 /* a call failed; 1: the breaker is open now, and the connection has to end */
 ngx_uint_t ngx_http_admission_redis_bad(ngx_http_admission_redis_conn_t *conn);

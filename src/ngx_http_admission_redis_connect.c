@@ -520,13 +520,11 @@ ngx_http_admission_redis_look_at_policy(ngx_http_admission_redis_conn_t *conn,
     }
 
     if (ngx_strcmp(policy, "noeviction") == 0) {
-        conn->evicts = 0;
+        conn->health->evicts = 0;
         return;
     }
 
-    if (!conn->evicts) {
-        conn->evicts = 1;
-
+    if (ngx_atomic_cmp_set(&conn->health->evicts, 0, 1)) {
         ngx_log_error(NGX_LOG_WARN, &conn->log, 0,
                       "admission: redis %V has \"maxmemory-policy %s\" and may "
                       "drop queues to make room, use \"noeviction\"",
@@ -577,6 +575,7 @@ ngx_http_admission_redis_serve(ngx_http_admission_redis_conn_t *conn)
     ngx_http_admission_redis_queue_changed(conn);
 
     ngx_http_admission_redis_breaker_answered(&conn->breaker);
+    ngx_http_admission_redis_breaker_changed(conn);
 
     for (q = ngx_queue_head(&conn->calls);
          q != ngx_queue_sentinel(&conn->calls);

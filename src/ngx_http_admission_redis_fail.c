@@ -33,6 +33,18 @@ ngx_http_admission_redis_fail_lost(ngx_http_admission_redis_conn_t *conn,
 }
 
 
+void
+ngx_http_admission_redis_breaker_changed(
+    ngx_http_admission_redis_conn_t *conn)
+{
+    if (conn->counted != conn->breaker.state) {
+        ngx_http_admission_redis_count_breaker(conn->counted,
+                                               conn->breaker.state);
+        conn->counted = conn->breaker.state;
+    }
+}
+
+
 ngx_uint_t
 ngx_http_admission_redis_bad(ngx_http_admission_redis_conn_t *conn)
 {
@@ -44,12 +56,9 @@ ngx_http_admission_redis_bad(ngx_http_admission_redis_conn_t *conn)
         return 0;
     }
 
-    if (!trial
-        && (!conn->opened || ngx_current_msec - conn->opened_at >= 1000))
-    {
-        conn->opened = 1;
-        conn->opened_at = ngx_current_msec;
+    ngx_http_admission_redis_breaker_changed(conn);
 
+    if (!trial && ngx_http_admission_redis_opened(conn->health)) {
         ngx_log_error(NGX_LOG_ERR, &conn->log, 0,
                       "admission: redis %V: breaker open, %ui%% of the last "
                       "%ui calls failed", conn->name,
@@ -91,7 +100,9 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
                       "admission: redis %V: idle %s", conn->name, text);
 
     } else {
-        ngx_http_admission_redis_log_fault(&conn->health, conn->name,
+        conn->failing = 1;
+
+        ngx_http_admission_redis_log_fault(conn->health, conn->name,
                                            &conn->log, fault, err, text);
 
         ngx_http_admission_redis_count(NGX_HTTP_ADMISSION_REDIS_FAILURES);

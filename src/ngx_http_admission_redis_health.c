@@ -10,10 +10,53 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_redis_health.h"
+#include "ngx_http_admission_zone_shm.h"
 
 
 /* while Redis is down, the same reason is logged again after this time */
 #define NGX_HTTP_ADMISSION_REDIS_REMIND  60000      /* ms */
+
+/* no more than one line in this time */
+#define NGX_HTTP_ADMISSION_REDIS_RATE    1000       /* ms */
+
+
+ngx_http_admission_redis_health_t *
+ngx_http_admission_redis_health(ngx_str_t *name)
+{
+    uint32_t                            hash;
+    ngx_queue_t                        *q;
+    ngx_http_admission_zone_t          *zone;
+    ngx_http_admission_redis_health_t  *health;
+
+    zone = ngx_http_admission_zone;
+    hash = ngx_murmur_hash2(name->data, name->len);
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    for (q = ngx_queue_head(&zone->sh->nodes);
+         q != ngx_queue_sentinel(&zone->sh->nodes);
+         q = ngx_queue_next(q))
+    {
+        health = ngx_queue_data(q, ngx_http_admission_redis_health_t, queue);
+
+        if (health->hash == hash) {
+            goto done;
+        }
+    }
+
+    health = ngx_slab_calloc_locked(zone->shpool,
+                                    sizeof(ngx_http_admission_redis_health_t));
+    if (health) {
+        health->hash = hash;
+        ngx_queue_insert_tail(&zone->sh->nodes, &health->queue);
+    }
+
+done:
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return health;
+}
 
 
 /*
@@ -26,36 +69,41 @@ ngx_http_admission_redis_log_fault(ngx_http_admission_redis_health_t *health,
     ngx_str_t *name, ngx_log_t *log, ngx_http_admission_redis_fault_e fault,
     ngx_err_t err, u_char *text)
 {
-    ngx_msec_t  now, since;
+    ngx_msec_t          now, since;
+    ngx_uint_t          unlogged;
+    ngx_atomic_uint_t   last;
 
     now = ngx_current_msec;
-    since = health->logged ? now - health->logged_at : NGX_MAX_INT32_VALUE;
+    last = health->logged_at;
+    since = last ? now - last : NGX_MAX_INT32_VALUE;
 
-    if (!health->failing) {
-        health->failing = 1;
+    if (!health->failing && ngx_atomic_cmp_set(&health->failing, 0, 1)) {
         health->told = 0;
         health->failed_at = now;
         health->fault = ngx_http_admission_redis_no_fault;
     }
 
-    if (since < 1000
-        || (fault == health->fault && since < NGX_HTTP_ADMISSION_REDIS_REMIND))
+    if (since < NGX_HTTP_ADMISSION_REDIS_RATE
+        || (fault == health->fault && since < NGX_HTTP_ADMISSION_REDIS_REMIND)
+        || !ngx_atomic_cmp_set(&health->logged_at, last, now ? now : 1))
     {
-        health->unlogged++;
+        (void) ngx_atomic_fetch_add(&health->unlogged, 1);
         return;
     }
+
+    unlogged = health->unlogged;
 
     if (health->told) {
         ngx_log_error(NGX_LOG_ERR, log, err,
                       "admission: redis %V still down after %M ms: %s "
                       "(%ui failures since the last line)", name,
-                      now - health->failed_at, text, health->unlogged);
+                      now - health->failed_at, text, unlogged);
 
-    } else if (health->unlogged) {
+    } else if (unlogged) {
         ngx_log_error(NGX_LOG_ERR, log, err,
                       "admission: redis %V down: %s "
                       "(%ui failures since the last line)", name,
-                      text, health->unlogged);
+                      text, unlogged);
 
     } else {
         ngx_log_error(NGX_LOG_ERR, log, err,
@@ -63,8 +111,6 @@ ngx_http_admission_redis_log_fault(ngx_http_admission_redis_health_t *health,
     }
 
     health->told = 1;
-    health->logged = 1;
-    health->logged_at = now;
     health->fault = fault;
     health->unlogged = 0;
 }
@@ -74,11 +120,35 @@ void
 ngx_http_admission_redis_log_back(ngx_http_admission_redis_health_t *health,
     ngx_str_t *name, ngx_log_t *log)
 {
-    health->failing = 0;
-
-    if (health->told) {
-        ngx_log_error(NGX_LOG_NOTICE, log, 0,
-                      "admission: redis %V back after %M ms", name,
-                      ngx_current_msec - health->failed_at);
+    if (!ngx_atomic_cmp_set(&health->failing, 1, 0) || !health->told) {
+        return;
     }
+
+    ngx_log_error(NGX_LOG_NOTICE, log, 0,
+                  "admission: redis %V back after %M ms", name,
+                  ngx_current_msec - health->failed_at);
+}
+
+
+ngx_uint_t
+ngx_http_admission_redis_opened(ngx_http_admission_redis_health_t *health)
+{
+    if (!ngx_atomic_cmp_set(&health->open, 0, 1)
+        || (health->opened_at
+            && ngx_current_msec - health->opened_at
+               < NGX_HTTP_ADMISSION_REDIS_RATE))
+    {
+        return 0;
+    }
+
+    health->opened_at = ngx_current_msec ? ngx_current_msec : 1;
+
+    return 1;
+}
+
+
+ngx_uint_t
+ngx_http_admission_redis_shut(ngx_http_admission_redis_health_t *health)
+{
+    return ngx_atomic_cmp_set(&health->open, 1, 0);
 }

@@ -363,8 +363,9 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
         conn->answered = 1;
         conn->failures = 0;
 
-        if (conn->health.failing) {
-            ngx_http_admission_redis_log_back(&conn->health, conn->name,
+        if (conn->failing) {
+            conn->failing = 0;
+            ngx_http_admission_redis_log_back(conn->health, conn->name,
                                               &conn->log);
         }
 
@@ -420,7 +421,13 @@ ngx_http_admission_redis_stray_reply(ngx_http_admission_redis_conn_t *conn,
 static void
 ngx_http_admission_redis_good(ngx_http_admission_redis_conn_t *conn)
 {
-    if (ngx_http_admission_redis_breaker_good(&conn->breaker)) {
+    if (!ngx_http_admission_redis_breaker_good(&conn->breaker)) {
+        return;
+    }
+
+    ngx_http_admission_redis_breaker_changed(conn);
+
+    if (ngx_http_admission_redis_shut(conn->health)) {
         ngx_log_error(NGX_LOG_NOTICE, &conn->log, 0,
                       "admission: redis %V: breaker closed", conn->name);
     }

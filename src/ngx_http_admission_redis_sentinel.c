@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_redis_reply.h"
 #include "ngx_http_admission_redis_sentinel.h"
 
@@ -367,9 +368,14 @@ ngx_http_admission_redis_sentinel_set(
         return NGX_OK;
     }
 
-    ngx_log_error(NGX_LOG_NOTICE, sentinel->log, 0,
-                  "admission: redis \"%V\" is at %V, by its sentinels",
-                  &sentinel->conf.master, &node->name);
+    if (ngx_http_admission_redis_masters(ngx_murmur_hash2(node->name.data,
+                                                          node->name.len))
+        != NGX_DECLINED)
+    {
+        ngx_log_error(NGX_LOG_NOTICE, sentinel->log, 0,
+                      "admission: redis \"%V\" is at %V, by its sentinels",
+                      &sentinel->conf.master, &node->name);
+    }
 
     if (sentinel->master) {
         sentinel->master->used = 0;

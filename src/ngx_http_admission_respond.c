@@ -21,6 +21,8 @@ static ngx_int_t ngx_http_admission_respond_start(ngx_http_request_t *r,
     ngx_uint_t status);
 static ngx_int_t ngx_http_admission_respond_send(ngx_http_request_t *r,
     ngx_str_t *body);
+static ngx_int_t ngx_http_admission_respond_chain(ngx_http_request_t *r,
+    ngx_chain_t *out, off_t size);
 static ngx_uint_t ngx_http_admission_origin(ngx_http_request_t *r,
     ngx_str_t *origin);
 static ngx_uint_t ngx_http_admission_cors_allowed(ngx_http_request_t *r,
@@ -46,6 +48,23 @@ ngx_http_admission_respond_json(ngx_http_request_t *r, ngx_uint_t status,
     r->headers_out.content_type_lowcase = NULL;
 
     return ngx_http_admission_respond_send(r, body);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_text(ngx_http_request_t *r, const char *type,
+    ngx_chain_t *out, off_t size)
+{
+    if (ngx_http_admission_respond_start(r, NGX_HTTP_OK) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->headers_out.content_type.len = ngx_strlen(type);
+    r->headers_out.content_type.data = (u_char *) type;
+    r->headers_out.content_type_len = strcspn(type, ";");
+    r->headers_out.content_type_lowcase = NULL;
+
+    return ngx_http_admission_respond_chain(r, out, size);
 }
 
 
@@ -254,11 +273,39 @@ ngx_http_admission_respond_start(ngx_http_request_t *r, ngx_uint_t status)
 static ngx_int_t
 ngx_http_admission_respond_send(ngx_http_request_t *r, ngx_str_t *body)
 {
-    ngx_int_t     rc;
     ngx_buf_t    *b;
     ngx_chain_t   out;
 
-    r->headers_out.content_length_n = body->len;
+    if (body->len == 0) {
+        return ngx_http_admission_respond_chain(r, NULL, 0);
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    b->pos = body->data;
+    b->last = body->data + body->len;
+    b->memory = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_admission_respond_chain(r, &out, body->len);
+}
+
+
+/* out NULL: an empty body */
+
+static ngx_int_t
+ngx_http_admission_respond_chain(ngx_http_request_t *r, ngx_chain_t *out,
+    off_t size)
+{
+    ngx_int_t     rc;
+    ngx_chain_t  *cl;
+
+    r->headers_out.content_length_n = size;
 
     rc = ngx_http_send_header(r);
 
@@ -266,25 +313,16 @@ ngx_http_admission_respond_send(ngx_http_request_t *r, ngx_str_t *body)
         return rc;
     }
 
-    if (body->len == 0) {
+    if (out == NULL) {
         return ngx_http_send_special(r, NGX_HTTP_LAST);
     }
 
-    b = ngx_calloc_buf(r->pool);
-    if (b == NULL) {
-        return NGX_ERROR;
-    }
+    for (cl = out; cl->next; cl = cl->next) { /* void */ }
 
-    b->pos = body->data;
-    b->last = body->data + body->len;
-    b->memory = 1;
-    b->last_buf = (r == r->main);
-    b->last_in_chain = 1;
+    cl->buf->last_buf = (r == r->main);
+    cl->buf->last_in_chain = 1;
 
-    out.buf = b;
-    out.next = NULL;
-
-    return ngx_http_output_filter(r, &out);
+    return ngx_http_output_filter(r, out);
 }
 
 

@@ -28,6 +28,10 @@
 ngx_int_t ngx_http_admission_respond_json(ngx_http_request_t *r,
     ngx_uint_t status, ngx_str_t *body);
 
+/* a document of another type; type is constant, out and size all of it */
+ngx_int_t ngx_http_admission_respond_text(ngx_http_request_t *r,
+    const char *type, ngx_chain_t *out, off_t size);
+
 /*
  * {"error": text, "code": code, <more>}; more is ready JSON members, or
  * NULL, e.g. "\"redirectTo\":\"/queue/x\"".

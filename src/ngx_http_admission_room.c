@@ -33,6 +33,9 @@ static ngx_http_admission_event_node_t *ngx_http_admission_room_node_locked(
     ngx_http_admission_zone_t *zone, ngx_str_t *event);
 static ngx_int_t ngx_http_admission_room_make_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
+static ngx_http_admission_room_news_e ngx_http_admission_room_news(
+    ngx_http_admission_room_t *room, ngx_uint_t active, int64_t activation,
+    ngx_uint_t known);
 static void ngx_http_admission_room_merge_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
     ngx_http_admission_room_t *room, ngx_msec_t session_max);
@@ -114,14 +117,18 @@ ngx_http_admission_room_event_conf(ngx_http_admission_main_conf_t *mcf,
 }
 
 
-void
+ngx_http_admission_room_news_e
 ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
     ngx_msec_t session_max)
 {
+    int64_t                           activation;
+    ngx_uint_t                        active, known;
     ngx_http_admission_zone_t        *zone;
     ngx_http_admission_event_node_t  *en;
+    ngx_http_admission_room_news_e    news;
 
     zone = ngx_http_admission_zone;
+    news = NGX_HTTP_ADMISSION_ROOM_SAME;
 
     ngx_shmtx_lock(&zone->shpool->mutex);
 
@@ -137,7 +144,22 @@ ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
     if (en && ngx_http_admission_room_make_locked(zone, en) == NGX_OK) {
         en->state.clock = ngx_max(en->state.clock, room->clock);
 
+        active = en->active;
+        activation = en->room->room.activation;
+        known = (zone->sh->listed || en->room->room.changed);
+
+        ngx_http_admission_sum_locked(zone, en, -1);
         ngx_http_admission_room_merge_locked(zone, en, room, session_max);
+        ngx_http_admission_sum_locked(zone, en, 1);
+
+        en->room->synced = ngx_current_msec;
+
+        news = ngx_http_admission_room_news(&en->room->room, active,
+                                            activation, known);
+
+        if (en->active) {
+            ngx_http_admission_name_locked(zone, en);
+        }
 
     } else if (room->active) {
         zone->sh->rooms_lost++;
@@ -145,6 +167,32 @@ ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
     }
 
     ngx_shmtx_unlock(&zone->shpool->mutex);
+
+    return news;
+}
+
+
+/* by what was known before */
+
+static ngx_http_admission_room_news_e
+ngx_http_admission_room_news(ngx_http_admission_room_t *room,
+    ngx_uint_t active, int64_t activation, ngx_uint_t known)
+{
+    if (!room->active) {
+        return active ? NGX_HTTP_ADMISSION_ROOM_DEACTIVATED
+                      : NGX_HTTP_ADMISSION_ROOM_SAME;
+    }
+
+    if (!known) {
+        return NGX_HTTP_ADMISSION_ROOM_KNOWN;
+    }
+
+    if (room->activation != activation) {
+        return NGX_HTTP_ADMISSION_ROOM_ACTIVATED;
+    }
+
+    return active ? NGX_HTTP_ADMISSION_ROOM_SAME
+                  : NGX_HTTP_ADMISSION_ROOM_RESUMED;
 }
 
 
@@ -317,6 +365,10 @@ ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
                            : ngx_queue_next(q);
 
         en = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
+
+        if (ngx_current_msec - en->room->synced > NGX_HTTP_ADMISSION_STALE) {
+            sh->stale = ngx_current_msec;
+        }
 
         if ((ngx_msec_int_t) (en->room->due - ngx_current_msec) > 0) {
 
@@ -496,8 +548,12 @@ ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
     rn->moved = orn->moved;
     rn->us = orn->us;
     rn->passed = orn->passed;
+    rn->synced = orn->synced;
 
+    ngx_http_admission_sum_locked(zone, en, -1);
     ngx_http_admission_room_move_locked(zone, en, oen->active);
+    ngx_http_admission_sum_locked(zone, en, 1);
+
     ngx_http_admission_trail_copy_locked(zone, en, orn);
 }
 

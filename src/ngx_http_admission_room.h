@@ -67,12 +67,21 @@ ngx_int_t ngx_http_admission_room_event_conf(
     ngx_http_admission_main_conf_t *mcf, ngx_str_t *event,
     ngx_http_admission_event_conf_t **conf);
 
+/* what became of a room, for the log */
+typedef enum {
+    NGX_HTTP_ADMISSION_ROOM_SAME = 0,
+    NGX_HTTP_ADMISSION_ROOM_KNOWN,              /* active, and unknown before */
+    NGX_HTTP_ADMISSION_ROOM_ACTIVATED,          /* a new activation */
+    NGX_HTTP_ADMISSION_ROOM_RESUMED,
+    NGX_HTTP_ADMISSION_ROOM_DEACTIVATED
+} ngx_http_admission_room_news_e;
+
 /*
  * Takes what an answer said: within an activation no counter goes back, and
  * an older activation changes nothing.  session_max (ms) is how long the
- * counter's trail is kept.
+ * counter's trail is kept.  Returns what is news to the host.
  */
-void ngx_http_admission_room_note(ngx_str_t *event,
+ngx_http_admission_room_news_e ngx_http_admission_room_note(ngx_str_t *event,
     ngx_http_admission_room_t *room, ngx_msec_t session_max);
 
 /*

@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_sha1.h>
 
+#include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_script.h"
 #include "ngx_http_admission_lua.h"
 
@@ -16,8 +17,9 @@
 #define NGX_HTTP_ADMISSION_EVAL     "$4" CRLF "EVAL" CRLF "$"
 
 
-#define ngx_http_admission_script(lua)                                        \
-    { { ngx_null_string, ngx_null_string, ngx_string(lua) }, { 0 }, { 0 } }
+#define ngx_http_admission_script(lua, kind)                                  \
+    { { ngx_null_string, ngx_null_string, ngx_string(lua), kind },            \
+      { 0 }, { 0 } }
 
 
 struct ngx_http_admission_script_s {
@@ -36,32 +38,48 @@ static void ngx_http_admission_script_init(
     ngx_http_admission_script_t *script);
 
 
+/* by the kind of a call; what is no script is a command */
+
+ngx_str_t  ngx_http_admission_call_names[NGX_HTTP_ADMISSION_REDIS_KINDS] = {
+    ngx_string("command"),
+    ngx_string("queue_check"),
+    ngx_string("queue_leave"),
+    ngx_string("queue_step"),
+    ngx_string("queue_admin"),
+    ngx_string("vwr_assign"),
+    ngx_string("vwr_step"),
+    ngx_string("vwr_admin"),
+    ngx_string("limit"),
+    ngx_string("limit_back")
+};
+
+
 ngx_http_admission_script_t  ngx_http_admission_script_queue_check =
-    ngx_http_admission_script(ngx_http_admission_lua_queue_check);
+    ngx_http_admission_script(ngx_http_admission_lua_queue_check, 1);
 
 ngx_http_admission_script_t  ngx_http_admission_script_queue_leave =
-    ngx_http_admission_script(ngx_http_admission_lua_queue_leave);
+    ngx_http_admission_script(ngx_http_admission_lua_queue_leave, 2);
 
 ngx_http_admission_script_t  ngx_http_admission_script_queue_step =
-    ngx_http_admission_script(ngx_http_admission_lua_queue_step);
+    ngx_http_admission_script(ngx_http_admission_lua_queue_step, 3);
 
 ngx_http_admission_script_t  ngx_http_admission_script_queue_admin =
-    ngx_http_admission_script(ngx_http_admission_lua_queue_admin);
+    ngx_http_admission_script(ngx_http_admission_lua_queue_admin, 4);
 
 ngx_http_admission_script_t  ngx_http_admission_script_vwr_assign =
-    ngx_http_admission_script(ngx_http_admission_lua_vwr_assign);
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_assign, 5);
 
 ngx_http_admission_script_t  ngx_http_admission_script_vwr_step =
-    ngx_http_admission_script(ngx_http_admission_lua_vwr_step);
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_step, 6);
 
 ngx_http_admission_script_t  ngx_http_admission_script_vwr_admin =
-    ngx_http_admission_script(ngx_http_admission_lua_vwr_admin);
+    ngx_http_admission_script(ngx_http_admission_lua_vwr_admin, 7);
 
 ngx_http_admission_script_t  ngx_http_admission_script_limit =
-    ngx_http_admission_script(ngx_http_admission_lua_limit);
+    ngx_http_admission_script(ngx_http_admission_lua_limit, 8);
 
 ngx_http_admission_script_t  ngx_http_admission_script_limit_back =
-    ngx_http_admission_script(ngx_http_admission_lua_limit_back);
+    ngx_http_admission_script(ngx_http_admission_lua_limit_back, 9);
 
 
 void

@@ -32,6 +32,10 @@ extern ngx_http_admission_script_t  ngx_http_admission_script_limit;
 extern ngx_http_admission_script_t  ngx_http_admission_script_limit_back;
 
 
+/* by NGX_HTTP_ADMISSION_REDIS_KINDS */
+extern ngx_str_t  ngx_http_admission_call_names[];
+
+
 /* names and hashes the scripts; once, while the configuration is read */
 void ngx_http_admission_scripts_init(void);
 

@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_visitor.h"
@@ -114,7 +115,7 @@ ngx_http_admission_tier1_find(ngx_http_request_t *r, ngx_str_t *event,
     ngx_http_admission_token_candidates(r, NGX_HTTP_ADMISSION_TOKEN_TIER1,
                                         event, &found);
 
-    *why = ngx_http_admission_no_token;
+    *why = ngx_http_admission_reason(NO_TOKEN);
 
     for (i = 0; i < found.n; i++) {
 
@@ -132,10 +133,10 @@ ngx_http_admission_tier1_find(ngx_http_request_t *r, ngx_str_t *event,
                 || ngx_memcmp((*claims)->sub.data, event->data, event->len)
                    != 0)
             {
-                wrong = "token of another event";
+                wrong = ngx_http_admission_reason(EVENT);
 
             } else if (lcf->tier1->bind && (*claims)->act != activation) {
-                wrong = "token of another activation";
+                wrong = ngx_http_admission_reason(ACTIVATION);
 
             } else {
                 rc = ngx_http_admission_tier1_bound(r, *claims);
@@ -144,7 +145,7 @@ ngx_http_admission_tier1_find(ngx_http_request_t *r, ngx_str_t *event,
                     return rc;
                 }
 
-                wrong = "token of another visitor";
+                wrong = ngx_http_admission_reason(VISITOR);
             }
         }
 

@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_cookie.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_zone.h"
 
@@ -43,9 +44,6 @@ static ngx_int_t ngx_http_admission_token_limit(ngx_http_request_t *r,
 static ngx_uint_t ngx_http_admission_token_shown(ngx_http_request_t *r,
     ngx_http_admission_cookie_conf_t *conf, ngx_str_t *event,
     ngx_http_admission_shown_t *shown);
-
-
-const char  ngx_http_admission_no_token[] = "no token";
 
 
 /* by ngx_http_admission_token_e */
@@ -197,7 +195,7 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
 
     ngx_http_admission_token_candidates(r, kind, event, &found);
 
-    *why = ngx_http_admission_no_token;
+    *why = ngx_http_admission_reason(NO_TOKEN);
 
     for (i = 0; i < found.n; i++) {
 
@@ -241,14 +239,14 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
         && (claims->sub.len != event->len
             || ngx_memcmp(claims->sub.data, event->data, event->len) != 0))
     {
-        return "token of another event";
+        return ngx_http_admission_reason(EVENT);
     }
 
     if (user->len
         && (claims->uid.len != user->len
             || ngx_memcmp(claims->uid.data, user->data, user->len) != 0))
     {
-        return "token of another user";
+        return ngx_http_admission_reason(ANOTHER_USER);
     }
 
     if (kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
@@ -259,7 +257,7 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
                                              * 1000000,
                                       &claims->older))
     {
-        return "token was revoked";
+        return ngx_http_admission_reason(REVOKED);
     }
 
     return NULL;

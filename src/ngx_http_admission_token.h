@@ -37,13 +37,11 @@ void ngx_http_admission_token_candidates(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event,
     ngx_http_admission_candidates_t *found);
 
-/* what *why says where the request shows no token of the kind */
-extern const char  ngx_http_admission_no_token[];
-
 /*
  * The first candidate of a kind that verifies and is for this event and
- * user (either may be empty: then any).  NGX_OK; NGX_DECLINED: none, *why
- * says what was wrong with the first; NGX_ERROR: no memory.
+ * user (either may be empty: then any).  NGX_OK; NGX_DECLINED: none, *why is
+ * what was wrong with the first, or that there is none, as
+ * ngx_http_admission_reason.h has it; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_http_admission_token_find(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event, ngx_str_t *user,

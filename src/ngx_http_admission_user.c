@@ -8,6 +8,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 #include "ngx_http_admission_visitor.h"
@@ -92,7 +93,7 @@ ngx_http_admission_user_jwt(ngx_http_request_t *r,
 
     if (rc == NGX_DECLINED) {
 
-        if (why != ngx_http_admission_no_token) {
+        if (why != ngx_http_admission_reason(NO_TOKEN)) {
             ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                           "admission: user token refused: %s", why);
         }
@@ -131,7 +132,7 @@ ngx_http_admission_user_visitor(ngx_http_request_t *r,
     if (rc == NGX_OK) {
         ctx->user.id = claims->vis;
 
-    } else if (why != ngx_http_admission_no_token) {
+    } else if (why != ngx_http_admission_reason(NO_TOKEN)) {
         ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                       "admission: visitor refused: %s", why);
     }

@@ -11,6 +11,7 @@
 #include "ngx_http_admission_address.h"
 #include "ngx_http_admission_api.h"
 #include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 #include "ngx_http_admission_variables.h"
@@ -67,20 +68,6 @@ static ngx_http_variable_t  ngx_http_admission_vars[] = {
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
       ngx_http_null_variable
-};
-
-
-/* by ngx_http_admission_verdict_e */
-
-static ngx_str_t  ngx_http_admission_verdicts[] = {
-    ngx_string("-"),
-    ngx_string("pass"),
-    ngx_string("bypass"),
-    ngx_string("tier1"),
-    ngx_string("tier2"),
-    ngx_string("user"),
-    ngx_string("limited"),
-    ngx_string("error")
 };
 
 

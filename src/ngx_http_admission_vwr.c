@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_args.h"
+#include "ngx_http_admission_tally.h"
 #include "ngx_http_admission_vwr.h"
 #include "ngx_http_admission_zone.h"
 
@@ -49,6 +50,9 @@ typedef struct {
     ngx_msec_t                         session_max;
     unsigned                           admin:1;
     unsigned                           issue:1;
+    unsigned                           told:1;      /* the log is, of what an
+                                                       operator changes */
+    ngx_uint_t                         n;           /* to be issued */
     ngx_str_t                          event;
     u_char                             text[1];
 } ngx_http_admission_vwr_call_t;
@@ -62,6 +66,8 @@ static ngx_http_admission_vwr_call_t *ngx_http_admission_vwr_call(
 
 static void ngx_http_admission_vwr_done(void *data, ngx_int_t rc,
     redisReply *reply);
+static void ngx_http_admission_vwr_news(ngx_http_admission_vwr_call_t *vc,
+    ngx_http_admission_room_news_e news, ngx_http_admission_room_t *room);
 static ngx_int_t ngx_http_admission_vwr_parse(redisReply *reply, int64_t *v,
     ngx_http_admission_room_t *room);
 static void ngx_http_admission_vwr_finish(ngx_http_admission_vwr_call_t *vc,
@@ -105,6 +111,7 @@ ngx_http_admission_vwr_issue(ngx_str_t *event,
 
     if (vc) {
         vc->issue = 1;
+        vc->n = n;
         vc->done.issue = done;
     }
 
@@ -158,6 +165,8 @@ ngx_http_admission_vwr_admin(ngx_http_admission_vwr_what_e what,
 
     if (vc) {
         vc->admin = 1;
+        vc->told = (what != NGX_HTTP_ADMISSION_VWR_LOOK
+                    && what != NGX_HTTP_ADMISSION_VWR_CONFIG_ON);
         vc->done.admin = done;
     }
 
@@ -270,6 +279,7 @@ ngx_http_admission_vwr_call(ngx_str_t *event,
     vc->session_max = conf->session_max;
     vc->admin = 0;
     vc->issue = 0;
+    vc->told = 0;
 
     vc->event.len = event->len;
     vc->event.data = vc->text;
@@ -284,8 +294,10 @@ ngx_http_admission_vwr_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_http_admission_vwr_call_t  *vc = data;
 
-    int64_t                    v[NGX_HTTP_ADMISSION_VWR_FIELDS];
-    ngx_http_admission_room_t  room, known;
+    int64_t                         v[NGX_HTTP_ADMISSION_VWR_FIELDS];
+    ngx_http_admission_room_t       room, known;
+    ngx_http_admission_tally_t      tally;
+    ngx_http_admission_room_news_e  news;
 
     if (rc != NGX_OK || ngx_http_admission_vwr_parse(reply, v, &room) != NGX_OK)
     {
@@ -296,7 +308,19 @@ ngx_http_admission_vwr_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_time_observed(room.updated,
                                      ngx_current_msec - vc->issued);
 
-    ngx_http_admission_room_note(&vc->event, &room, vc->session_max);
+    news = ngx_http_admission_room_note(&vc->event, &room, vc->session_max);
+
+    if (!vc->told) {
+        ngx_http_admission_vwr_news(vc, news, &room);
+    }
+
+    if (vc->issue && v[NGX_HTTP_ADMISSION_VWR_RESULT]) {
+        ngx_memzero(&tally, sizeof(ngx_http_admission_tally_t));
+
+        tally.n[NGX_HTTP_ADMISSION_TALLY_POSITIONS] = vc->n;
+
+        ngx_http_admission_tally(&vc->event, &tally);
+    }
 
     if (v[NGX_HTTP_ADMISSION_VWR_LOST]) {
         ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
@@ -312,6 +336,31 @@ ngx_http_admission_vwr_done(void *data, ngx_int_t rc, redisReply *reply)
 
     ngx_http_admission_vwr_finish(vc, NGX_OK, v[NGX_HTTP_ADMISSION_VWR_RESULT],
                                   v[NGX_HTTP_ADMISSION_VWR_AT], &room);
+}
+
+
+/* that a host hears of rooms when it starts is no change of theirs */
+
+static void
+ngx_http_admission_vwr_news(ngx_http_admission_vwr_call_t *vc,
+    ngx_http_admission_room_news_e news, ngx_http_admission_room_t *room)
+{
+    ngx_uint_t  level;
+
+    static const char  *texts[] = {
+        NULL, "is active", "activated", "resumed", "deactivated"
+    };
+
+    if (news == NGX_HTTP_ADMISSION_ROOM_SAME) {
+        return;
+    }
+
+    level = (news == NGX_HTTP_ADMISSION_ROOM_KNOWN) ? NGX_LOG_INFO
+                                                    : NGX_LOG_NOTICE;
+
+    ngx_log_error(level, ngx_cycle->log, 0,
+                  "admission: event \"%V\": waiting room %s%s", &vc->event,
+                  texts[news], room->by_config ? " by the configuration" : "");
 }
 
 

@@ -57,6 +57,26 @@ ngx_http_admission_zone_redis_counts(void)
 }
 
 
+/* pages that are free; others may have room for more of the same size */
+
+size_t
+ngx_http_admission_zone_free(void)
+{
+    return ngx_http_admission_zone->shpool->pfree * ngx_pagesize;
+}
+
+
+size_t
+ngx_http_admission_zone_size(void)
+{
+    ngx_slab_pool_t  *shpool;
+
+    shpool = ngx_http_admission_zone->shpool;
+
+    return shpool->end - (u_char *) shpool;
+}
+
+
 static ngx_int_t
 ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 {
@@ -89,9 +109,14 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     ngx_http_admission_events_init(sh);
     ngx_http_admission_answers_init(sh, shm_zone->shm.size);
     ngx_http_admission_counts_init(sh);
+    ngx_http_admission_tally_init(sh);
+    ngx_queue_init(&sh->nodes);
+
+    zone->sh = sh;
 
     if (ngx_http_admission_revoked_init(zone->shpool, sh, shm_zone->shm.size)
-        != NGX_OK)
+        != NGX_OK
+        || ngx_http_admission_stats_init(zone, shm_zone->shm.size) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -110,7 +135,6 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     zone->shpool->log_nomem = 0;
     zone->shpool->data = sh;
-    zone->sh = sh;
     zone->generation = ++sh->generation;
 
     ngx_http_admission_zone_take_over(zone, shm_zone->tag);
@@ -162,10 +186,17 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         }
 
         zone->sh->offset = ozone->sh->offset;
+        zone->sh->redis.heard = ozone->sh->redis.heard;
+        zone->sh->redis.masters = ozone->sh->redis.masters;
+
+        ngx_memcpy((void *) zone->sh->redis.n, (void *) ozone->sh->redis.n,
+                   sizeof(ozone->sh->redis.n));
 
         ngx_http_admission_events_copy(zone, ozone);
         ngx_http_admission_revoked_copy(zone, ozone);
         ngx_http_admission_counts_copy(zone, ozone);
+        ngx_http_admission_stats_copy(zone, ozone);
+        ngx_http_admission_tally_copy(zone, ozone);
     }
 }
 

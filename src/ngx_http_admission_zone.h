@@ -31,6 +31,7 @@ typedef struct {
                                                seen to hold: if it holds an
                                                earlier one, data is lost */
     int64_t                     epoch;      /* 0: not known */
+    int64_t                     size;       /* users who wait */
     int64_t                     active;     /* users */
     int64_t                     threshold;  /* set by the API; -1: not */
     int64_t                     clear;      /* µs, when last cleared */
@@ -47,6 +48,10 @@ ngx_shm_zone_t *ngx_http_admission_zone_add(ngx_conf_t *cf, ngx_str_t *name,
 
 /* makes the zone that of this worker; NULL: the module is not in use */
 void ngx_http_admission_zone_use(ngx_shm_zone_t *zone);
+
+/* bytes of the zone that are used for nothing, and all */
+size_t ngx_http_admission_zone_free(void);
+size_t ngx_http_admission_zone_size(void);
 
 /* what became of connections to Redis, of all workers */
 ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);
@@ -80,10 +85,15 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 
 /*
  * Takes what an answer said of an event; work has the schedule look after
- * it.  With a full zone the event unused for longest is forgotten;
- * NGX_DECLINED: there was no room all the same, nothing is remembered.
+ * it.  With a full zone the event unused for longest is forgotten.  Returns
+ * what is news to the host, to be logged, or 0.
  */
-ngx_int_t ngx_http_admission_event_note(ngx_str_t *id,
+#define NGX_HTTP_ADMISSION_NEWS_LOST      1         /* Redis had lost data */
+#define NGX_HTTP_ADMISSION_NEWS_RESTORE   2         /* which is being restored
+                                                       for a while, */
+#define NGX_HTTP_ADMISSION_NEWS_RESTORED  4         /* and no longer */
+
+ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work);
 
 /*

@@ -3,10 +3,14 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How the zone looks inside, for the files that work on it: zone.c, events.c,
- * room.c, trail.c, revoked.c, idempotency.c, limit_local.c and counts.c.  All
- * of it is under the lock of the slab pool, but for the offset, limits_alone
- * and _missed, the numbers in counts, and what says so; functions with
- * _locked in their names want it held.
+ * room.c, trail.c, revoked.c, idempotency.c, limit_local.c, counts.c,
+ * stats.c, tally.c, ready.c and redis_health.c.  All of it is under the lock
+ * of the slab pool, but for the offset, what is of limits alone, the numbers
+ * in counts, and what says so; functions with _locked in their names want it
+ * held.
+ *
+ * There is no version of it: NGINX gives a zone to the module that made it
+ * alone, by its tag, and another build of the module has another.
  */
 
 
@@ -19,6 +23,8 @@
 
 #include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_room.h"
+#include "ngx_http_admission_stats.h"
+#include "ngx_http_admission_tally.h"
 #include "ngx_http_admission_zone.h"
 
 
@@ -34,6 +40,7 @@ typedef struct {
                                                counter last did */
     int64_t                     us;         /* that the counter was measured */
     int64_t                     passed;     /* positions meanwhile, * 1000 */
+    ngx_msec_t                  synced;     /* when last heard of */
     unsigned                    marked:1;
 } ngx_http_admission_room_node_t;
 
@@ -44,6 +51,10 @@ typedef struct ngx_http_admission_revoked_node_s
     ngx_http_admission_revoked_node_t;
 
 
+/* of tally.c, likewise */
+typedef struct ngx_http_admission_name_s  ngx_http_admission_name_t;
+
+
 /* an event; begins at the color of its rbtree node, whose key is a hash */
 typedef struct {
     u_char                      color;
@@ -51,12 +62,16 @@ typedef struct {
     u_char                      working;    /* in the queue of the schedule */
     u_char                      marked;
     u_char                      active;     /* the room: lru is in rooms */
+    u_char                      restoring;  /* the log was told that it is */
 
     ngx_queue_t                 lru;
     ngx_queue_t                 work;
 
     ngx_http_admission_room_node_t  *room;  /* NULL: none known */
+    ngx_http_admission_name_t  *name;       /* NULL: it has none */
 
+    ngx_msec_t                  synced;     /* when its queue was last heard
+                                               of */
     ngx_msec_t                  mark;       /* when last marked */
     ngx_msec_t                  due;        /* when the next step is */
     ngx_msec_t                  busy;       /* when there last was work */
@@ -101,12 +116,33 @@ typedef struct {
     ngx_uint_t                  answers_max;
 
     ngx_http_admission_redis_counts_t  redis;   /* without a lock */
+    ngx_queue_t                 nodes;      /* of Redis: their health, which
+                                               is without a lock */
+
+    /* metrics */
+    ngx_http_admission_stripe_t  *stripes;  /* the first is always there; read
+                                               without a lock */
+    ngx_uint_t                  nstripes;   /* at most */
+    ngx_http_admission_sums_t   sums;
+    ngx_http_admission_tally_t  all;
+    ngx_http_admission_tally_t  others;     /* those not named */
+    ngx_http_admission_waits_t  waits;
+    ngx_uint_t                  forgotten;  /* events, for want of room */
+    ngx_queue_t                 names;
+    ngx_uint_t                  nnames;
+    ngx_msec_t                  named;      /* when a name last changed hands,
+                                               or might have */
+
+    ngx_msec_t                  stale;      /* when an event was last seen that
+                                               nothing was heard of; 0: never */
 
     /* rate limits */
     ngx_http_admission_windows_t  *windows; /* while Redis does not answer;
                                                NULL: none yet */
     ngx_atomic_t                limits_alone;   /* bool: it did not */
     ngx_msec_t                  limits_missed;  /* when last */
+    ngx_msec_t                  limits_since;   /* and first */
+    ngx_atomic_t                limits_ms;      /* in all, before that */
     ngx_queue_t                 counts;     /* of each category */
 
     ngx_atomic_t                offset;     /* Redis's time less the host's,
@@ -115,6 +151,11 @@ typedef struct {
     ngx_pid_t                   holder;     /* of the lease */
     ngx_msec_t                  beat;       /* its last */
 } ngx_http_admission_shctx_t;
+
+
+/* ms without an answer about an event, after which what is known is stale:
+   as long as the scripts take for a gap */
+#define NGX_HTTP_ADMISSION_STALE  10000
 
 
 typedef struct {
@@ -154,6 +195,27 @@ void ngx_http_admission_room_free_locked(ngx_http_admission_zone_t *zone,
 void ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en,
     ngx_http_admission_event_node_t *oen);
+
+
+/* adds (sign 1) the event to the sums, before and after it changes, or -1 */
+void ngx_http_admission_sum_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_int_t sign);
+
+/* the event gets a name, if it may; and gives it back */
+void ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en);
+void ngx_http_admission_unname_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en);
+
+void ngx_http_admission_tally_init(ngx_http_admission_shctx_t *sh);
+void ngx_http_admission_tally_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
+
+/* NGX_ERROR: no room */
+ngx_int_t ngx_http_admission_stats_init(ngx_http_admission_zone_t *zone,
+    size_t size);
+void ngx_http_admission_stats_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
 
 
 /*

@@ -305,6 +305,43 @@ subtest 'failing-backends' => sub {
 };
 
 
+subtest 'observability' => sub {
+    example('observability');
+
+    my $other = $example->nginx->port('other');
+
+    is ask(GET => '/api/seats/spring-concert'), '401 USER_REQUIRED',
+        'a refusal';
+    is ask(GET => '/api/seats/spring-concert', bearer => user('ann'), headers =>
+           [ 'x-queue-entry-token' => entry('ann', 'spring-concert'),
+             'X-A' => '"b"' ]), '200', 'a pass';
+
+    my @lines = map { json_decode($_) } split /\n/, $example->log;
+
+    is_deeply [ map { "$_->{verdict} $_->{reason} $_->{event} $_->{client}" }
+                    @lines ],
+        [ 'user no user spring-concert ip:127.0.0.1',
+          'pass  spring-concert user:ann' ], 'the log is JSON, and has both';
+    unlike $example->log, qr/eyJ/, 'and no token';
+
+    my $metrics = get($other, '/metrics');
+
+    is $metrics->status, 200, 'metrics';
+    like $metrics->body, qr/^\w+requests_total\{[^}]*"no\ user"[^}]*\}\ 1$/mx,
+        'have it, too';
+
+    is get($other, '/healthz')->status, 200, 'live';
+    ok wait_until(sub { get($other, '/readyz')->status == 200 }), 'ready';
+    is get($port, '/metrics')->status, 404, 'not for everybody';
+
+    $redis->stop;
+    ok wait_until(sub { get($other, '/readyz')->status == 503 }, 20),
+        'without Redis it is not ready';
+    is get($other, '/healthz')->status, 200, 'but live';
+    $redis->restart;
+};
+
+
 subtest 'migration: what was there goes on' => sub {
     my $services = { map { $_ => Admission::Backend->start }
                      qw(3000 3002 3005 3009) };

@@ -79,7 +79,7 @@ sub both ($script, $host, @args) {
         $reply = $redis->cmd('EVALSHA', $sha{$side}{$script}, scalar @KEYS,
                              (map { "{$side}:$_" } @KEYS), 'e', $threshold,
                              @CONF, @$host, @args);
-        $answer{$side} = join ' ', map { ref ? "@$_" : $_ } @$reply;
+        $answer{$side} = json_encode($reply);
     }
 
     my $state = $redis->cmd('EVALSHA', $alike, 0, @KEYS);

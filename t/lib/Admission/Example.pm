@@ -63,6 +63,9 @@ sub conf ($self, %opt) {
     $text =~ s{^(\s*access_log\s+)logs/}{$1}mg;
     $text =~ s{\blisten\s+8080;}{listen 127.0.0.1:%%PORT%%;};
 
+    $text =~ s{\blisten(\s+)127\.0\.0\.1:8081;}
+              {listen${1}127.0.0.1:%%PORT_other%%;};
+
     if (my $redis = $opt{redis}) {
         my $port = $redis->port;
         $text =~ s{\b127\.0\.0\.1:6379\b}{127.0.0.1:$port}g;

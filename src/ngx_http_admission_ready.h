@@ -1,0 +1,47 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Whether the host is in a state to decide: what admission_health answers, by
+ * shared memory alone.
+ */
+
+
+#ifndef _NGX_HTTP_ADMISSION_READY_H_INCLUDED_
+#define _NGX_HTTP_ADMISSION_READY_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ngx_http_admission_conf.h"
+
+
+/* why it is not ready, bits, by the texts of ready.c */
+#define NGX_HTTP_ADMISSION_READY_NEVER        0x01  /* Redis never answered */
+#define NGX_HTTP_ADMISSION_READY_UNREACHABLE  0x02  /* nor does it of late */
+#define NGX_HTTP_ADMISSION_READY_BREAKER      0x04  /* and one is open */
+#define NGX_HTTP_ADMISSION_READY_SCHEDULE     0x08  /* no worker runs it */
+#define NGX_HTTP_ADMISSION_READY_STALE        0x10  /* nothing was heard of
+                                                       some event */
+
+
+/* content handlers */
+ngx_int_t ngx_http_admission_live_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_admission_ready_handler(ngx_http_request_t *r);
+
+/* 0: it is ready.  Without Redis in the configuration it always is */
+ngx_uint_t ngx_http_admission_not_ready(ngx_http_admission_main_conf_t *mcf);
+
+/* some event's state is stale */
+ngx_uint_t ngx_http_admission_is_stale(void);
+
+/*
+ * ms since Redis last answered well; NGX_DECLINED: it never did, *age is not
+ * set
+ */
+ngx_int_t ngx_http_admission_heard(ngx_msec_t *age);
+
+
+#endif /* _NGX_HTTP_ADMISSION_READY_H_INCLUDED_ */
