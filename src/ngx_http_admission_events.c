@@ -115,6 +115,7 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
     en->state = oen->state;
 
     ngx_http_admission_sum_locked(zone, en, 1);
+    ngx_http_admission_name_inherit_locked(zone, en, oen);
 
     if (oen->working) {
         ngx_http_admission_event_work_locked(zone, en);

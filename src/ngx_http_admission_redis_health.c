@@ -16,6 +16,12 @@
 /* while Redis is down, the same reason is logged again after this time */
 #define NGX_HTTP_ADMISSION_REDIS_REMIND  60000      /* ms */
 
+/*
+ * Nodes of which the host remembers that: more than any cluster has, but names
+ * may come and go for years.
+ */
+#define NGX_HTTP_ADMISSION_REDIS_NODES   1000
+
 /* no more than one line in this time */
 #define NGX_HTTP_ADMISSION_REDIS_RATE    1000       /* ms */
 
@@ -44,9 +50,15 @@ ngx_http_admission_redis_health(ngx_str_t *name)
         }
     }
 
-    health = ngx_slab_calloc_locked(zone->shpool,
+    health = NULL;
+
+    if (zone->sh->nnodes < NGX_HTTP_ADMISSION_REDIS_NODES) {
+        health = ngx_slab_calloc_locked(zone->shpool,
                                     sizeof(ngx_http_admission_redis_health_t));
+    }
+
     if (health) {
+        zone->sh->nnodes++;
         health->hash = hash;
         ngx_queue_insert_tail(&zone->sh->nodes, &health->queue);
     }

@@ -35,7 +35,7 @@ static void ngx_http_admission_redis_call_reply(
 static void ngx_http_admission_redis_stray_reply(
     ngx_http_admission_redis_conn_t *conn, redisReply *reply);
 static void ngx_http_admission_redis_good(
-    ngx_http_admission_redis_conn_t *conn);
+    ngx_http_admission_redis_conn_t *conn, ngx_uint_t fresh);
 
 
 static u_char  ngx_http_admission_redis_buffer
@@ -325,7 +325,7 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     char                              text[128];
     ngx_int_t                         rc;
     ngx_buf_t                        *b;
-    ngx_uint_t                        serial, wrong, answered, opened;
+    ngx_uint_t                        serial, wrong, answered, opened, fresh;
     ngx_queue_t                      *q;
     ngx_http_admission_redis_call_t  *call;
 
@@ -360,16 +360,20 @@ ngx_http_admission_redis_call_reply(ngx_http_admission_redis_conn_t *conn,
     }
 
     if (answered) {
+        fresh = !conn->answered;
+
         conn->answered = 1;
         conn->failures = 0;
 
-        if (conn->failing) {
+        /* those for whom it failed may be gone, with a reload */
+
+        if (conn->failing || fresh) {
             conn->failing = 0;
             ngx_http_admission_redis_log_back(conn->health, conn->name,
                                               &conn->log);
         }
 
-        ngx_http_admission_redis_good(conn);
+        ngx_http_admission_redis_good(conn, fresh);
 
     } else if (wrong) {
         ngx_http_admission_redis_breaker_neither(&conn->breaker);
@@ -419,13 +423,18 @@ ngx_http_admission_redis_stray_reply(ngx_http_admission_redis_conn_t *conn,
 
 
 static void
-ngx_http_admission_redis_good(ngx_http_admission_redis_conn_t *conn)
+ngx_http_admission_redis_good(ngx_http_admission_redis_conn_t *conn,
+    ngx_uint_t fresh)
 {
-    if (!ngx_http_admission_redis_breaker_good(&conn->breaker)) {
+    if (ngx_http_admission_redis_breaker_good(&conn->breaker)) {
+        ngx_http_admission_redis_breaker_changed(conn);
+
+    } else if (!fresh
+               || conn->breaker.state
+                  != ngx_http_admission_redis_breaker_closed)
+    {
         return;
     }
-
-    ngx_http_admission_redis_breaker_changed(conn);
 
     if (ngx_http_admission_redis_shut(conn->health)) {
         ngx_log_error(NGX_LOG_NOTICE, &conn->log, 0,

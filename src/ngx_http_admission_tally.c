@@ -27,6 +27,8 @@ static void ngx_http_admission_names_trim_locked(
     ngx_http_admission_zone_t *zone);
 static void ngx_http_admission_tally_add(ngx_http_admission_tally_t *sum,
     ngx_http_admission_tally_t *tally);
+static void ngx_http_admission_name_new_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
 static int64_t ngx_http_admission_busy(ngx_http_admission_event_node_t *en);
 static int64_t ngx_http_admission_before(
     ngx_http_admission_event_node_t *en);
@@ -244,8 +246,6 @@ ngx_http_admission_tally_copy(ngx_http_admission_zone_t *zone,
 {
     ngx_shmtx_lock(&ozone->shpool->mutex);
 
-    /* names were not taken over: each event begins anew under its own */
-
     zone->sh->all = ozone->sh->all;
     zone->sh->others = ozone->sh->others;
     zone->sh->waits = ozone->sh->waits;
@@ -319,21 +319,7 @@ ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
     }
 
     if (sh->nnames < ngx_http_admission_names) {
-
-        /* nothing is forgotten for it */
-
-        name = ngx_slab_calloc_locked(zone->shpool,
-                                      sizeof(ngx_http_admission_name_t));
-        if (name == NULL) {
-            return;
-        }
-
-        ngx_queue_insert_tail(&sh->names, &name->queue);
-        sh->nnames++;
-
-        name->event = en;
-        en->name = name;
-
+        ngx_http_admission_name_new_locked(zone, en);
         return;
     }
 
@@ -371,6 +357,44 @@ ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
     en->name = idle;
 
     ngx_memzero(&idle->tally, sizeof(ngx_http_admission_tally_t));
+}
+
+
+/* nothing is forgotten for it */
+
+static void
+ngx_http_admission_name_new_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    ngx_http_admission_name_t  *name;
+
+    name = ngx_slab_calloc_locked(zone->shpool,
+                                  sizeof(ngx_http_admission_name_t));
+    if (name == NULL) {
+        return;
+    }
+
+    ngx_queue_insert_tail(&zone->sh->names, &name->queue);
+    zone->sh->nnames++;
+
+    name->event = en;
+    en->name = name;
+}
+
+
+void
+ngx_http_admission_name_inherit_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_event_node_t *oen)
+{
+    if (oen->name == NULL) {
+        return;
+    }
+
+    ngx_http_admission_name_new_locked(zone, en);
+
+    if (en->name) {
+        en->name->tally = oen->name->tally;
+    }
 }
 
 

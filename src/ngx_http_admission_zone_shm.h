@@ -118,6 +118,7 @@ typedef struct {
     ngx_http_admission_redis_counts_t  redis;   /* without a lock */
     ngx_queue_t                 nodes;      /* of Redis: their health, which
                                                is without a lock */
+    ngx_uint_t                  nnodes;
 
     /* metrics */
     ngx_http_admission_stripe_t  *stripes;  /* the first is always there; read
@@ -206,6 +207,11 @@ void ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en);
 void ngx_http_admission_unname_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en);
+
+/* the name that it had in another zone, with what was counted under it */
+void ngx_http_admission_name_inherit_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en,
+    ngx_http_admission_event_node_t *oen);
 
 void ngx_http_admission_tally_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_tally_copy(ngx_http_admission_zone_t *zone,

@@ -7,7 +7,7 @@ use Admission::Test;
 my $root = root;
 my $code = join '', map { read_file($_) } sort glob "$root/src/*.c";
 my %doc = map { $_ => read_file("$root/docs/$_.md") }
-          qw(directives api redis);
+          qw(directives api redis metrics logs);
 
 
 # ---- directives

@@ -128,6 +128,22 @@ subtest 'Redis hangs' => sub {
 };
 
 
+# what failed for workers that are gone is back for those that came
+
+subtest 'a reload meanwhile' => sub {
+    mark;
+    $site->redis->stop;
+    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ down/) } 10;
+    $nginx[0]->reload;
+    is(lines(0, qr/redis \S+ down/), 1, 'no line more');
+
+    $site->redis->launch;
+    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ back/) } 10;
+    crowd(GET => '/few') for 1 .. 3;
+    is(lines(0, qr/redis \S+ back after/), 1, 'back, once');
+};
+
+
 subtest 'no token, no secret' => sub {
     my $ticket = post($site->port(0), '/vwr-api/assign/concert');
     my @secret = ($ticket->cookie('admission-visitor'),

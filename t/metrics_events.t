@@ -225,6 +225,20 @@ subtest 'fewer names by a reload, none at all' => sub {
 };
 
 
+subtest 'another size of the zone' => sub {
+    my $nginx = $site->nginx(1);
+    my $before = metrics($nginx->port);
+
+    $nginx->reload(http => $site->http =~ s/admission:1m/admission:2m/r);
+
+    my $m = metrics($nginx->port);
+    is(join("\n", $m->fallen($before)), '', 'nothing fell');
+    is_deeply($m->all('event_queue_joins_total'),
+              $before->all('event_queue_joins_total'), 'names are kept');
+    is($m->sum('queue_waiting'), $before->sum('queue_waiting'), 'so are sums');
+};
+
+
 # What the scripts say of the order is only as good as their being able to say
 # that it was not kept.
 
