@@ -63,17 +63,10 @@ for i, key in ipairs(KEYS) do
   end
 
   if log then
-    local oldest = had[1] and (tonumber(had[1]) or false)
+    local oldest = tonumber(had[1])
     local n = 0
 
-    if oldest == false then
-
-      -- a member that is no time is not of here
-
-      call('DEL', key)
-      oldest = nil
-
-    elseif oldest and oldest > us then
+    if oldest and oldest > us and oldest % 1 == 0 then
 
       -- The clock went back by more than a window: they are of just now.
       -- Of very many some are forgotten, so that it is done soon.
@@ -86,12 +79,24 @@ for i, key in ipairs(KEYS) do
       call('PEXPIRE', key, window)
       oldest = us - n + 1
 
-    elseif oldest then
-      if oldest <= us - window * 1000 then
-        call('ZREMRANGEBYSCORE', key, '-inf', us - window * 1000)
-        oldest = tonumber(call('ZRANGE', key, '0', '0')[1])
+    elseif had[1] then
+      local since = us - window * 1000
+      local first = had[1]
+
+      if oldest and oldest <= since then
+        call('ZREMRANGEBYSCORE', key, '-inf', since)
+        first = call('ZRANGE', key, '0', '0')[1]
+        oldest = tonumber(first)
       end
-      n = oldest and call('ZCARD', key) or 0
+
+      if oldest and oldest > since and oldest % 1 == 0 then
+        n = call('ZCARD', key)
+
+      elseif first then
+        -- a member that is not its time is not of here
+        call('DEL', key)
+        oldest = nil
+      end
     end
 
     left = quota - n
