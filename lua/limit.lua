@@ -1,12 +1,16 @@
+-- @include limit_lib.lua
+--
 -- Sliding windows: charges one request to all of them or, if one that is not
 -- there for a trial is full, to none.
 --
 -- KEYS: the windows.  ARGV, four for each: "l" (log) or "c" (counter), the
--- quota, the length of the window in ms, and "1" for a trial (dry_run).
+-- quota, the length of the window in ms, and "1" for a trial (dry_run) or
+-- "0".  That is followed by a time if the request was charged to this window
+-- then, by other terms: it is taken back first.
 --
--- Returns the time of what was charged, us; then for each window how many
--- requests are left (-1: it was full already), and in how many ms the oldest
--- counted one leaves it or, if it is full, there is room for another.
+-- Returns for each window the time of what was charged, us, how many requests
+-- are left (-1: it was full already), and in how many ms the oldest counted
+-- one leaves it or, if it is full, there is room for another.
 --
 -- log: a ZSET of the requests in the window, by their times in us, which are
 -- both score and member.  counter: a HASH of the start of a bucket as long as
@@ -16,13 +20,13 @@
 -- Commands get text where there is any: Redis takes longer to print a number
 -- than to add a member.
 
-local call, floor, ceil = redis.call, math.floor, math.ceil
+local floor, ceil = math.floor, math.ceil
 
 local time = call('TIME')
 local now = time[1] .. ('000000'):sub(#time[2] + 1) .. time[2]
 local us = now + 0
 
-local answer = { us, 0, 0 }
+local answer = {}
 local buckets
 local refused = false
 
@@ -30,7 +34,16 @@ for i, key in ipairs(KEYS) do
   local a = 4 * i
   local quota, window = ARGV[a - 2] + 0, ARGV[a - 1] + 0
   local log = ARGV[a - 3] == 'l'
+  local trial = ARGV[a]
   local left, wait
+
+  if #trial > 1 then
+    local failed = back(key, log, window, trial:sub(2))
+    if failed then
+      return failed
+    end
+    trial = trial:sub(1, 1)
+  end
 
   -- What is of another type, or of another algorithm, gives way.
 
@@ -42,7 +55,7 @@ for i, key in ipairs(KEYS) do
   end
 
   if had.err then
-    if not had.err:find('WRONGTYPE', 1, true) then
+    if not is_other(had) then
       return had
     end
     call('DEL', key)
@@ -50,16 +63,15 @@ for i, key in ipairs(KEYS) do
   end
 
   if log then
+    local oldest = tonumber(had[1])
     local n = 0
 
-    -- a member that is no time is not of here: one of long ago
-    local oldest = had[1] and (tonumber(had[1]) or 0)
-
-    if oldest and oldest > us then
+    if oldest and oldest > us and oldest % 1 == 0 then
 
       -- The clock went back by more than a window: they are of just now.
+      -- Of very many some are forgotten, so that it is done soon.
 
-      n = call('ZCARD', key)
+      n = math.min(call('ZCARD', key), quota, 1000)
       call('DEL', key)
       for j = us - n + 1, us do
         call('ZADD', key, j, string.format('%.0f', j))
@@ -67,19 +79,31 @@ for i, key in ipairs(KEYS) do
       call('PEXPIRE', key, window)
       oldest = us - n + 1
 
-    elseif oldest then
-      if oldest <= us - window * 1000 then
-        call('ZREMRANGEBYSCORE', key, '-inf', us - window * 1000)
-        oldest = tonumber(call('ZRANGE', key, '0', '0')[1])
+    elseif had[1] then
+      local since = us - window * 1000
+      local first = had[1]
+
+      if oldest and oldest <= since then
+        call('ZREMRANGEBYSCORE', key, '-inf', since)
+        first = call('ZRANGE', key, '0', '0')[1]
+        oldest = tonumber(first)
       end
-      n = oldest and call('ZCARD', key) or 0
+
+      if oldest and oldest > since and oldest % 1 == 0 then
+        n = call('ZCARD', key)
+
+      elseif first then
+        -- a member that is not its time is not of here
+        call('DEL', key)
+        oldest = nil
+      end
     end
 
     left = quota - n
 
     if left < 0 then
       -- the limit was higher before
-      oldest = call('ZRANGE', key, -left, -left)[1] + 0
+      oldest = tonumber(call('ZRANGE', key, -left, -left)[1])
     end
 
     wait = ceil(((oldest or us) + window * 1000 - us) / 1000)
@@ -90,7 +114,9 @@ for i, key in ipairs(KEYS) do
     local current, previous = tonumber(had[2]) or 0, tonumber(had[3]) or 0
     local turned = true
 
-    if not start then
+    -- what does not count in ones is not of here
+
+    if not start or (start + current + previous) % 1 ~= 0 then
       start, current, previous = ms, 0, 0
 
     elseif start > ms then
@@ -131,10 +157,11 @@ for i, key in ipairs(KEYS) do
 
   if left < 1 then
     left = -1
-    refused = refused or ARGV[a] ~= '1'
+    refused = refused or trial ~= '1'
   end
 
-  answer[2 * i], answer[2 * i + 1] = left, wait
+  a = 3 * i
+  answer[a - 2], answer[a - 1], answer[a] = us, left, wait
 end
 
 if refused then
@@ -142,14 +169,16 @@ if refused then
 end
 
 for i, key in ipairs(KEYS) do
-  if answer[2 * i] > 0 then
+  local a = 3 * i
+
+  if answer[a - 1] > 0 then
 
     if ARGV[4 * i - 3] == 'l' then
       while call('ZADD', key, 'NX', now, now) == 0 do
         us = us + 1
         now = string.format('%.0f', us)
       end
-      answer[1] = us
+      answer[a - 2] = us
       call('PEXPIRE', key, ARGV[4 * i - 1])
 
     else
@@ -162,7 +191,7 @@ for i, key in ipairs(KEYS) do
       call('PEXPIRE', key, 2 * ARGV[4 * i - 1])
     end
 
-    answer[2 * i] = answer[2 * i] - 1
+    answer[a - 1] = answer[a - 1] - 1
   end
 end
 

@@ -1,25 +1,16 @@
--- Takes back what limit.lua charged to one window, since another one, which
--- is on another node, was full.
+-- @include limit_lib.lua
 --
--- KEYS: the window.  ARGV: "l" or "c", and the time that limit.lua returned.
+-- Takes back what limit.lua charged to windows, since the request is refused
+-- all the same: by a window on another node, or at a place that it was
+-- redirected to.
+--
+-- KEYS: the windows.  ARGV, three for each: "l" or "c", the length of the
+-- window in ms, and when it was charged, as limit.lua said.
 
-if ARGV[1] == 'l' then
-  return redis.call('ZREM', KEYS[1], ARGV[2])
+for i, key in ipairs(KEYS) do
+  local failed = back(key, ARGV[3 * i - 2] == 'l', ARGV[3 * i - 1] + 0,
+                      ARGV[3 * i])
+  if failed then
+    return failed
+  end
 end
-
--- A bucket that has ended meanwhile has it among those before.
-
-local b = redis.call('HMGET', KEYS[1], 's', 'c', 'p')
-
-if not b[1] then
-  return 0
-end
-
-local field = ARGV[2] / 1000 < b[1] + 0 and 3 or 2
-
-if b[field] + 0 < 1 then
-  return 0
-end
-
-redis.call('HINCRBY', KEYS[1], field == 2 and 'c' or 'p', -1)
-return 1

@@ -85,6 +85,41 @@ ngx_http_admission_conf_param(ngx_str_t *arg, const char *name,
 }
 
 
+char *
+ngx_http_admission_conf_twice(ngx_conf_t *cf, ngx_command_t *cmd)
+{
+    u_char      *equals;
+    size_t       len;
+    ngx_str_t   *value;
+    ngx_uint_t   i, j;
+
+    value = cf->args->elts;
+
+    for (i = 3; i < cf->args->nelts; i++) {
+
+        equals = ngx_strlchr(value[i].data, value[i].data + value[i].len, '=');
+
+        if (equals == NULL) {
+            continue;
+        }
+
+        len = equals + 1 - value[i].data;
+
+        for (j = 2; j < i; j++) {
+
+            if (value[j].len >= len
+                && ngx_strncmp(value[j].data, value[i].data, len) == 0)
+            {
+                return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
+                                                       "each parameter once");
+            }
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
 ngx_int_t
 ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag)
 {
@@ -158,6 +193,10 @@ ngx_http_admission_user(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     user = ngx_pcalloc(cf->pool, sizeof(ngx_http_admission_user_conf_t));
     if (user == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -369,6 +408,10 @@ ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
+    }
+
     tier2->bind = 1;
 
     value = cf->args->elts;
@@ -544,6 +587,10 @@ ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     if (lcf->cookies[kind]) {
         return "is duplicate for this kind";
+    }
+
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
     }
 
     cookie = ngx_palloc(cf->pool, sizeof(ngx_http_admission_cookie_conf_t));
@@ -932,14 +979,14 @@ ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
 }
 
 
-/* takes the next item off a list separated by commas */
+/* takes the next item off a list separated by commas, at its end to NULL */
 
 static ngx_int_t
 ngx_http_admission_next(ngx_str_t *list, ngx_str_t *item)
 {
     u_char  *p;
 
-    if (list->len == 0) {
+    if (list->data == NULL) {
         return NGX_DONE;
     }
 
@@ -948,7 +995,7 @@ ngx_http_admission_next(ngx_str_t *list, ngx_str_t *item)
     p = ngx_strlchr(list->data, list->data + list->len, ',');
 
     if (p == NULL) {
-        list->len = 0;
+        ngx_str_null(list);
         return NGX_OK;
     }
 

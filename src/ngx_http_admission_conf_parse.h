@@ -29,6 +29,12 @@ char *ngx_http_admission_conf_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_int_t ngx_http_admission_conf_param(ngx_str_t *arg, const char *name,
     ngx_str_t *value);
 
+/*
+ * Refuses a directive that has a parameter "name=" twice among the arguments
+ * after the first one.
+ */
+char *ngx_http_admission_conf_twice(ngx_conf_t *cf, ngx_command_t *cmd);
+
 /* "on" or "off"; NGX_DECLINED: neither */
 ngx_int_t ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag);
 

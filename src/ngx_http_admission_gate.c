@@ -180,6 +180,11 @@ ngx_http_admission_gate(ngx_http_request_t *r)
             return ngx_http_admission_gate_dry_run(r, ctx);
         }
 
+        if (ctx->limits) {
+            /* those of a place from which it was redirected */
+            ngx_http_admission_limits_back(ctx->limits);
+        }
+
         rc = ngx_http_admission_gate_tell(r, ctx);
         ngx_http_finalize_request(r, rc);
         return NGX_DONE;

@@ -5,7 +5,12 @@
  * The limits of a location, judged together: all windows are charged, or
  * none.  On a single node that is one script; of windows on several nodes
  * each is asked by itself, at the same time, and what was charged in vain is
- * given back.
+ * taken back.
+ *
+ * A request that is redirected to another place was charged to some of the
+ * windows there.  How it stands by other quotas follows from what was said
+ * then.  If it has no room by them, or the window is of another kind, Redis is
+ * asked to judge anew, as if it had not been charged.
  */
 
 
@@ -29,7 +34,9 @@
 /* bytes of a client that its key shows */
 #define NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX  64
 
-#define NGX_HTTP_ADMISSION_LIMIT_ARGS        4      /* of the script, each */
+/* arguments of a window, to be judged and to be taken back from */
+#define NGX_HTTP_ADMISSION_LIMIT_ARGS        4
+#define NGX_HTTP_ADMISSION_LIMIT_BACK_ARGS   3
 
 
 #define ngx_http_admission_limit_letter(conf)                                 \
@@ -37,7 +44,7 @@
                  ? "l" : "c"))
 
 
-/* a script under way, which charges n limits from the first one on */
+/* a script under way, which charges n of the limits asked, from the first on */
 typedef struct {
     ngx_http_admission_limits_t       *limits;
     ngx_http_admission_redis_call_t   *call;
@@ -53,6 +60,10 @@ struct ngx_http_admission_limits_s {
     ngx_uint_t                         first;       /* of this one */
     ngx_uint_t                         pass;        /* r->uri_changes of it */
 
+    /* of these, those that Redis is to judge; while it does, "all" stays */
+    ngx_http_admission_limit_t        *asked[NGX_HTTP_ADMISSION_LIMITS_MAX];
+    ngx_uint_t                         nasked;
+
     ngx_http_admission_limit_call_t    calls[NGX_HTTP_ADMISSION_LIMITS_MAX];
     ngx_uint_t                         pending;
 };
@@ -66,8 +77,14 @@ static ngx_int_t ngx_http_admission_limit_key(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
     ngx_str_t *key);
 static void ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash);
-static ngx_uint_t ngx_http_admission_limit_charged(
+static ngx_http_admission_limit_t *ngx_http_admission_limit_find(
     ngx_http_admission_limits_t *limits, ngx_str_t *key);
+static void ngx_http_admission_limit_stricter(
+    ngx_http_admission_limit_t *limit, ngx_http_admission_limit_conf_t *conf);
+static ngx_int_t ngx_http_admission_limit_again(
+    ngx_http_admission_limit_t *limit, ngx_http_admission_limit_t *before);
+static ngx_uint_t ngx_http_admission_limit_same(
+    ngx_http_admission_limit_conf_t *a, ngx_http_admission_limit_conf_t *b);
 
 static ngx_int_t ngx_http_admission_limits_ask(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
@@ -76,7 +93,7 @@ static ngx_http_admission_redis_call_t *ngx_http_admission_limit_run(
 static void ngx_http_admission_limit_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static ngx_int_t ngx_http_admission_limit_reply(
-    ngx_http_admission_limit_t *limit, ngx_uint_t n, redisReply *reply);
+    ngx_http_admission_limit_t **limit, ngx_uint_t n, redisReply *reply);
 
 static ngx_int_t ngx_http_admission_limits_decide(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
@@ -84,7 +101,10 @@ static ngx_uint_t ngx_http_admission_limits_refused(
     ngx_http_admission_limit_t *limit, ngx_uint_t n);
 static void ngx_http_admission_limits_changed(ngx_http_request_t *r,
     ngx_uint_t answered);
-static void ngx_http_admission_limits_back(ngx_http_admission_limit_t *limit,
+static void ngx_http_admission_limits_back_from(
+    ngx_http_admission_limits_t *limits, ngx_uint_t first);
+static void ngx_http_admission_limit_run_back(
+    ngx_http_admission_redis_t *redis, ngx_http_admission_limit_t **back,
     ngx_uint_t n);
 static ngx_int_t ngx_http_admission_limits_verdict(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_uint_t refused, ngx_uint_t closed);
@@ -126,6 +146,13 @@ ngx_http_admission_gate_limits(ngx_http_request_t *r,
     }
 
     return ngx_http_admission_limits_decide(r, ctx);
+}
+
+
+void
+ngx_http_admission_limits_back(ngx_http_admission_limits_t *limits)
+{
+    ngx_http_admission_limits_back_from(limits, 0);
 }
 
 
@@ -205,7 +232,7 @@ ngx_http_admission_limits_get(ngx_http_request_t *r,
 }
 
 
-/* NGX_DECLINED: there is none that the request was not charged to before */
+/* NGX_DECLINED: there is none */
 
 static ngx_int_t
 ngx_http_admission_limits_collect(ngx_http_request_t *r,
@@ -213,13 +240,14 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
 {
     ngx_int_t                         rc;
     ngx_str_t                         key;
-    ngx_uint_t                        i;
-    ngx_http_admission_limit_t       *limit;
+    ngx_uint_t                        i, n;
+    ngx_http_admission_limit_t       *limit, *before;
     ngx_http_admission_limits_t      *limits;
     ngx_http_admission_limit_conf_t  *conf;
 
     limits = ctx->limits;
     limits->first = limits->all.nelts;
+    limits->nasked = 0;
 
     conf = confs->elts;
 
@@ -231,11 +259,19 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
             return NGX_ERROR;
         }
 
-        if (rc == NGX_DECLINED
-            || ngx_http_admission_limit_charged(limits, &key))
-        {
+        if (rc == NGX_DECLINED) {
             continue;
         }
+
+        before = ngx_http_admission_limit_find(limits, &key);
+        limit = limits->all.elts;
+
+        if (before && before >= limit + limits->first) {
+            ngx_http_admission_limit_stricter(before, &conf[i]);
+            continue;
+        }
+
+        n = before ? before - limit : 0;
 
         limit = ngx_array_push(&limits->all);
         if (limit == NULL) {
@@ -246,6 +282,22 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
 
         limit->conf = &conf[i];
         limit->key = key;
+
+        if (before) {
+            before = limits->all.elts;
+
+            if (ngx_http_admission_limit_again(limit, &before[n]) != NGX_OK) {
+                limits->all.nelts--;
+            }
+        }
+    }
+
+    limit = limits->all.elts;
+
+    for (i = limits->first; i < limits->all.nelts; i++) {
+        if (!limit[i].known && !limit[i].missed) {
+            limits->asked[limits->nasked++] = &limit[i];
+        }
     }
 
     return (limits->all.nelts > limits->first) ? NGX_OK : NGX_DECLINED;
@@ -332,8 +384,10 @@ ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash)
 }
 
 
-static ngx_uint_t
-ngx_http_admission_limit_charged(ngx_http_admission_limits_t *limits,
+/* the last that was to be judged, not one that followed from another */
+
+static ngx_http_admission_limit_t *
+ngx_http_admission_limit_find(ngx_http_admission_limits_t *limits,
     ngx_str_t *key)
 {
     ngx_uint_t                   i;
@@ -341,19 +395,97 @@ ngx_http_admission_limit_charged(ngx_http_admission_limits_t *limits,
 
     limit = limits->all.elts;
 
-    for (i = 0; i < limits->all.nelts; i++) {
+    for (i = limits->all.nelts; i-- > 0; /* void */) {
 
-        /* a trial that was full charged nothing */
-
-        if (limit[i].left >= 0
+        if (!limit[i].known
             && limit[i].key.len == key->len
             && ngx_memcmp(limit[i].key.data, key->data, key->len) == 0)
         {
-            return 1;
+            return &limit[i];
         }
     }
 
-    return 0;
+    return NULL;
+}
+
+
+/* two "key=" of one place have the same value */
+
+static void
+ngx_http_admission_limit_stricter(ngx_http_admission_limit_t *limit,
+    ngx_http_admission_limit_conf_t *conf)
+{
+    if (conf->dry_run > limit->conf->dry_run) {
+        return;
+    }
+
+    if (conf->dry_run < limit->conf->dry_run
+        || (ngx_http_admission_limit_same(conf, limit->conf)
+            && conf->quota < limit->conf->quota))
+    {
+        limit->conf = conf;
+    }
+}
+
+
+/*
+ * How a request that came by another place stands here.  NGX_DECLINED: a
+ * trial that can not be judged without harm to what was charged.
+ */
+
+static ngx_int_t
+ngx_http_admission_limit_again(ngx_http_admission_limit_t *limit,
+    ngx_http_admission_limit_t *before)
+{
+    limit->missed = !before->redis;
+
+    if (!before->charged) {
+        /* a trial was full, or nobody judged it */
+        return NGX_OK;
+    }
+
+    limit->again = 1;
+
+    limit->left = before->left
+                  + ((int64_t) limit->conf->quota
+                     - (int64_t) before->conf->quota);
+
+    if (ngx_http_admission_limit_same(limit->conf, before->conf)
+        && (limit->left >= 0 || limit->conf->dry_run))
+    {
+        limit->left = ngx_max(limit->left, -1);
+        limit->wait = before->wait;
+        limit->redis = before->redis;
+        limit->local = before->local;
+        limit->known = 1;
+
+        return NGX_OK;
+    }
+
+    if (limit->conf->dry_run) {
+        return NGX_DECLINED;
+    }
+
+    limit->left = 0;
+
+    if (before->local) {
+        ngx_http_admission_limit_local_back(before);
+
+    } else {
+        limit->instead = before->at;
+    }
+
+    before->charged = 0;
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_limit_same(ngx_http_admission_limit_conf_t *a,
+    ngx_http_admission_limit_conf_t *b)
+{
+    return a->window == b->window && a->algorithm == b->algorithm;
 }
 
 
@@ -375,7 +507,7 @@ ngx_http_admission_limits_ask(ngx_http_request_t *r,
     }
 
     limits = ctx->limits;
-    n = limits->all.nelts - limits->first;
+    n = limits->nasked;
     each = ngx_http_admission_redis_one_node(redis) ? n : 1;
 
     call = limits->calls;
@@ -383,7 +515,7 @@ ngx_http_admission_limits_ask(ngx_http_request_t *r,
     for (i = 0; i < n; i += each) {
 
         call->limits = limits;
-        call->first = limits->first + i;
+        call->first = i;
         call->n = each;
         call->call = ngx_http_admission_limit_run(call);
 
@@ -412,21 +544,21 @@ ngx_http_admission_limit_run(ngx_http_admission_limit_call_t *call)
 {
     ngx_str_t                        *arg;
     ngx_uint_t                        i, argc;
-    ngx_http_admission_limit_t       *limit;
+    ngx_http_admission_limit_t      **limit;
     ngx_http_admission_limit_conf_t  *conf;
 
+    u_char     trials[NGX_HTTP_ADMISSION_LIMITS_MAX][1 + NGX_INT64_LEN];
     ngx_str_t  argv[NGX_HTTP_ADMISSION_LIMITS_MAX
                     * (1 + NGX_HTTP_ADMISSION_LIMIT_ARGS)];
 
-    limit = call->limits->all.elts;
-    limit += call->first;
+    limit = call->limits->asked + call->first;
 
     arg = argv + call->n;
 
     for (i = 0; i < call->n; i++) {
 
-        conf = limit[i].conf;
-        argv[i] = limit[i].key;
+        conf = limit[i]->conf;
+        argv[i] = limit[i]->key;
 
         arg[0].len = 1;
         arg[0].data = ngx_http_admission_limit_letter(conf);
@@ -434,6 +566,14 @@ ngx_http_admission_limit_run(ngx_http_admission_limit_call_t *call)
         arg[2] = conf->window_text;
         arg[3].len = 1;
         arg[3].data = (u_char *) (conf->dry_run ? "1" : "0");
+
+        if (limit[i]->instead) {
+            arg[3].data = trials[i];
+            arg[3].len = ngx_sprintf(trials[i], "%s%L",
+                                     conf->dry_run ? "1" : "0",
+                                     limit[i]->instead)
+                         - trials[i];
+        }
 
         arg += NGX_HTTP_ADMISSION_LIMIT_ARGS;
     }
@@ -453,7 +593,6 @@ ngx_http_admission_limit_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_limit_call_t *call = data;
 
     ngx_http_request_t           *r;
-    ngx_http_admission_limit_t   *limit;
     ngx_http_admission_limits_t  *limits;
 
     static time_t  logged;
@@ -461,14 +600,12 @@ ngx_http_admission_limit_done(void *data, ngx_int_t rc, redisReply *reply)
     limits = call->limits;
     r = limits->request;
 
-    limit = limits->all.elts;
-
     call->call = NULL;
     limits->pending--;
 
     if (rc == NGX_OK) {
-        rc = ngx_http_admission_limit_reply(&limit[call->first], call->n,
-                                            reply);
+        rc = ngx_http_admission_limit_reply(&limits->asked[call->first],
+                                            call->n, reply);
     }
 
     if (rc == NGX_DECLINED && logged != ngx_time()) {
@@ -487,21 +624,29 @@ ngx_http_admission_limit_done(void *data, ngx_int_t rc, redisReply *reply)
 
 
 static ngx_int_t
-ngx_http_admission_limit_reply(ngx_http_admission_limit_t *limit,
+ngx_http_admission_limit_reply(ngx_http_admission_limit_t **limit,
     ngx_uint_t n, redisReply *reply)
 {
-    int64_t     v[1 + 2 * NGX_HTTP_ADMISSION_LIMITS_MAX];
-    ngx_uint_t  i;
+    int64_t     v[3 * NGX_HTTP_ADMISSION_LIMITS_MAX];
+    ngx_uint_t  i, refused;
 
-    if (ngx_http_admission_reply_numbers(reply, v, 1 + 2 * n, 0) != NGX_OK) {
+    if (ngx_http_admission_reply_numbers(reply, v, 3 * n, 0) != NGX_OK) {
         return NGX_DECLINED;
     }
 
+    refused = 0;
+
     for (i = 0; i < n; i++) {
-        limit[i].at = v[0];
-        limit[i].left = v[1 + 2 * i];
-        limit[i].wait = v[2 + 2 * i];
-        limit[i].redis = 1;
+        limit[i]->at = v[3 * i];
+        limit[i]->left = v[3 * i + 1];
+        limit[i]->wait = v[3 * i + 2];
+        limit[i]->redis = 1;
+
+        refused |= limit[i]->left < 0 && !limit[i]->conf->dry_run;
+    }
+
+    for (i = 0; i < n; i++) {
+        limit[i]->charged = !refused && limit[i]->left >= 0;
     }
 
     return NGX_OK;
@@ -528,7 +673,7 @@ ngx_http_admission_limits_decide(ngx_http_request_t *r,
 
     for (i = 0; i < n; i++) {
 
-        if (limit[i].redis) {
+        if (limit[i].redis || limit[i].local) {
             continue;
         }
 
@@ -546,7 +691,9 @@ ngx_http_admission_limits_decide(ngx_http_request_t *r,
         }
     }
 
-    ngx_http_admission_limits_changed(r, !missing);
+    if (ctx->limits->nasked) {
+        ngx_http_admission_limits_changed(r, !missing);
+    }
 
     refused = ngx_http_admission_limits_refused(limit, n);
 
@@ -561,8 +708,10 @@ ngx_http_admission_limits_decide(ngx_http_request_t *r,
         refused = ngx_http_admission_limits_refused(limit, n);
     }
 
+    /* some node charged it; in a dry run that is all that has to go */
+
     if (refused || closed) {
-        ngx_http_admission_limits_back(limit, n);
+        ngx_http_admission_limits_back_from(ctx->limits, ctx->limits->first);
     }
 
     return ngx_http_admission_limits_verdict(r, ctx, refused, closed);
@@ -607,39 +756,80 @@ ngx_http_admission_limits_changed(ngx_http_request_t *r, ngx_uint_t answered)
 }
 
 
-/* of several nodes, those that charged it did so in vain */
-
 static void
-ngx_http_admission_limits_back(ngx_http_admission_limit_t *limit,
-    ngx_uint_t n)
+ngx_http_admission_limits_back_from(ngx_http_admission_limits_t *limits,
+    ngx_uint_t first)
 {
-    u_char                       at[NGX_INT64_LEN];
-    ngx_str_t                    argv[3];
-    ngx_uint_t                   i;
+    ngx_uint_t                   i, n, most;
+    ngx_http_admission_limit_t  *limit;
     ngx_http_admission_redis_t  *redis;
+    ngx_http_admission_limit_t  *back[NGX_HTTP_ADMISSION_LIMITS_MAX];
 
     redis = ngx_http_admission_redis();
 
-    if (redis == NULL || ngx_http_admission_redis_one_node(redis)) {
-        return;
-    }
+    most = (redis && ngx_http_admission_redis_one_node(redis))
+           ? NGX_HTTP_ADMISSION_LIMITS_MAX : 1;
 
-    for (i = 0; i < n; i++) {
+    limit = limits->all.elts;
+    n = 0;
 
-        if (!limit[i].redis || limit[i].left < 0) {
+    for (i = first; i < limits->all.nelts; i++) {
+
+        if (!limit[i].charged) {
             continue;
         }
 
-        argv[0] = limit[i].key;
-        argv[1].len = 1;
-        argv[1].data = ngx_http_admission_limit_letter(limit[i].conf);
-        argv[2].data = at;
-        argv[2].len = ngx_sprintf(at, "%L", limit[i].at) - at;
+        limit[i].charged = 0;
 
-        (void) ngx_http_admission_script_run(redis,
-                                        &ngx_http_admission_script_limit_back,
-                                        1, 3, argv, NULL, NULL);
+        if (limit[i].local) {
+            ngx_http_admission_limit_local_back(&limit[i]);
+            continue;
+        }
+
+        back[n++] = &limit[i];
+
+        if (n == most) {
+            ngx_http_admission_limit_run_back(redis, back, n);
+            n = 0;
+        }
     }
+
+    if (n) {
+        ngx_http_admission_limit_run_back(redis, back, n);
+    }
+}
+
+
+/* nobody waits for it: if it fails, the client has a request less for once */
+
+static void
+ngx_http_admission_limit_run_back(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_limit_t **back, ngx_uint_t n)
+{
+    ngx_str_t   *arg;
+    ngx_uint_t   i;
+
+    u_char     at[NGX_HTTP_ADMISSION_LIMITS_MAX][NGX_INT64_LEN];
+    ngx_str_t  argv[NGX_HTTP_ADMISSION_LIMITS_MAX
+                    * (1 + NGX_HTTP_ADMISSION_LIMIT_BACK_ARGS)];
+
+    arg = argv + n;
+
+    for (i = 0; i < n; i++) {
+        argv[i] = back[i]->key;
+
+        arg[0].len = 1;
+        arg[0].data = ngx_http_admission_limit_letter(back[i]->conf);
+        arg[1] = back[i]->conf->window_text;
+        arg[2].data = at[i];
+        arg[2].len = ngx_sprintf(at[i], "%L", back[i]->at) - at[i];
+
+        arg += NGX_HTTP_ADMISSION_LIMIT_BACK_ARGS;
+    }
+
+    (void) ngx_http_admission_script_run(redis,
+                                        &ngx_http_admission_script_limit_back,
+                                        n, arg - argv, argv, NULL, NULL);
 }
 
 
@@ -735,7 +925,9 @@ ngx_http_admission_limit_count(ngx_http_request_t *r,
 
     } else if (limit->redis || limit->local) {
 
-        if (refused) {
+        /* likewise what an earlier place has counted */
+
+        if (refused || limit->again) {
             return;
         }
 

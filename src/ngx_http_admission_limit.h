@@ -5,7 +5,7 @@
  * Rate limits (contract, 7): what the gate asks, and how the answer tells.
  *
  * A request is charged to a client's window of a category once, however many
- * locations it comes through.
+ * locations it comes through, and judged by the terms of each.
  */
 
 
@@ -32,10 +32,19 @@ typedef struct {
                                                    there is room again */
     int64_t                           at;       /* us, by Redis: what was
                                                    charged is known by it */
+    int64_t                           instead;  /* the same of what an earlier
+                                                   place charged, which is
+                                                   taken back; 0: nothing */
 
     unsigned                          redis:1;  /* Redis answered */
     unsigned                          local:1;  /* this host counted; neither:
                                                    nobody did */
+    unsigned                          charged:1;    /* and it stands */
+
+    /* of one that the request met at an earlier place */
+    unsigned                          again:1;  /* it was charged there */
+    unsigned                          known:1;  /* that says all */
+    unsigned                          missed:1; /* Redis has had its time */
 } ngx_http_admission_limit_t;
 
 
@@ -45,6 +54,9 @@ typedef struct {
  */
 ngx_int_t ngx_http_admission_gate_limits(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
+
+/* takes back all that a request was charged: it is refused all the same */
+void ngx_http_admission_limits_back(ngx_http_admission_limits_t *limits);
 
 /* the request goes away while Redis is asked */
 void ngx_http_admission_limits_cancel(ngx_http_admission_limits_t *limits);

@@ -98,10 +98,15 @@ ngx_http_admission_limit_add(ngx_conf_t *cf, ngx_command_t *cmd,
 
     if (!ngx_http_admission_is_category(&value[1])) {
         return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
-                                               "\"off\", or a category of up "
-                                               "to 64 letters, digits, \".\", "
-                                               "\"_\" and \"-\", then "
+                                               "\"off\" alone, or a category "
+                                               "of up to 64 letters, digits, "
+                                               "\".\", \"_\" and \"-\" "
+                                               "other than \"off\", then "
                                                "\"rate=\"");
+    }
+
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
     }
 
     if (lcf->limits->nelts == NGX_HTTP_ADMISSION_LIMITS_MAX) {
@@ -175,6 +180,12 @@ ngx_http_admission_limit_param(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     if (ngx_http_admission_conf_param(arg, "key", &value) == NGX_OK) {
+
+        if (value.len == 0) {
+            return ngx_http_admission_conf_invalid(cf, cmd, arg,
+                                                   "\"key=\" with a value, "
+                                                   "which may have variables");
+        }
 
         limit->key = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
         if (limit->key == NULL) {
@@ -391,7 +402,9 @@ ngx_http_admission_is_category(ngx_str_t *name)
     u_char      ch;
     ngx_uint_t  i;
 
-    if (name->len == 0 || name->len > NGX_HTTP_ADMISSION_CATEGORY_MAX) {
+    if (name->len == 0 || name->len > NGX_HTTP_ADMISSION_CATEGORY_MAX
+        || ngx_strcmp(name->data, "off") == 0)
+    {
         return 0;
     }
 

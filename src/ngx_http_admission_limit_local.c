@@ -106,6 +106,9 @@ static void ngx_http_admission_window_look_counter_locked(
 static void ngx_http_admission_window_charge_locked(
     ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
     ngx_http_admission_limit_t *limit);
+static void ngx_http_admission_window_back_locked(
+    ngx_http_admission_windows_t *windows, ngx_http_admission_window_t *window,
+    ngx_http_admission_limit_conf_t *conf);
 static void ngx_http_admission_window_clear_locked(
     ngx_http_admission_windows_t *windows,
     ngx_http_admission_window_t *window);
@@ -165,6 +168,30 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
         }
 
         limits[i]->left--;
+        limits[i]->charged = 1;
+    }
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+void
+ngx_http_admission_limit_local_back(ngx_http_admission_limit_t *limit)
+{
+    uint64_t                      hash;
+    ngx_http_admission_zone_t    *zone;
+    ngx_http_admission_window_t  *window;
+
+    hash = ngx_http_admission_window_hash(limit);
+    zone = ngx_http_admission_zone;
+
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    window = ngx_http_admission_window_get_locked(zone->sh->windows, hash, 0);
+
+    if (window) {
+        ngx_http_admission_window_back_locked(zone->sh->windows, window,
+                                              limit->conf);
     }
 
     ngx_shmtx_unlock(&zone->shpool->mutex);
@@ -419,6 +446,7 @@ ngx_http_admission_window_look_log_locked(
     ngx_http_admission_limit_t *limit)
 {
     int32_t                      age, length;
+    ngx_uint_t                   i;
     ngx_http_admission_times_t  *times;
 
     length = limit->conf->window * 1000;
@@ -434,9 +462,7 @@ ngx_http_admission_window_look_log_locked(
         age = (int32_t) ((uint32_t) ngx_current_msec - times->at[window->skip]);
 
         if (age < length) {
-            limit->left -= window->n;
-            limit->wait -= ngx_max(age, 0);
-            return;
+            break;
         }
 
         window->n--;
@@ -449,6 +475,26 @@ ngx_http_admission_window_look_log_locked(
             ngx_http_admission_window_free_locked(windows, times);
         }
     }
+
+    if (window->n == 0) {
+        return;
+    }
+
+    limit->left -= window->n;
+
+    /* of more than there is room for, the limit was higher before, some go */
+
+    i = window->skip + (limit->left < 0 ? -limit->left : 0);
+
+    for (times = window->times;
+         i >= NGX_HTTP_ADMISSION_WINDOW_TIMES;
+         i -= NGX_HTTP_ADMISSION_WINDOW_TIMES)
+    {
+        times = times->next;
+    }
+
+    age = (int32_t) ((uint32_t) ngx_current_msec - times->at[i]);
+    limit->wait -= ngx_max(age, 0);
 }
 
 
@@ -539,6 +585,55 @@ ngx_http_admission_window_charge_locked(ngx_http_admission_windows_t *windows,
 
     window->u.last->at[i] = (uint32_t) ngx_current_msec;
     window->n++;
+}
+
+
+/* the latest, which may be of another request: it is as old, but for ms */
+
+static void
+ngx_http_admission_window_back_locked(ngx_http_admission_windows_t *windows,
+    ngx_http_admission_window_t *window, ngx_http_admission_limit_conf_t *conf)
+{
+    ngx_http_admission_times_t  *times;
+
+    if (!ngx_http_admission_window_logs(conf)) {
+
+        if (window->n) {
+            window->n--;
+
+        } else if (window->skip) {
+            window->skip--;
+        }
+
+        return;
+    }
+
+    if (window->n == 0) {
+        return;
+    }
+
+    window->n--;
+
+    if (window->n == 0) {
+        ngx_http_admission_window_clear_locked(windows, window);
+
+    } else if ((window->skip + window->n) % NGX_HTTP_ADMISSION_WINDOW_TIMES
+               == 0)
+    {
+        /* it was the only one in its cell */
+
+        for (times = window->times;
+             times->next != window->u.last;
+             times = times->next)
+        {
+            /* void */
+        }
+
+        ngx_http_admission_window_free_locked(windows, window->u.last);
+
+        times->next = NULL;
+        window->u.last = times;
+    }
 }
 
 

@@ -27,6 +27,9 @@
 void ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     ngx_uint_t n);
 
+/* takes back what was charged to a window; takes the zone's lock */
+void ngx_http_admission_limit_local_back(ngx_http_admission_limit_t *limit);
+
 /*
  * Says whether Redis answered a request.  Returns 1 for the one that is the
  * first of the host to see a change, which is to be logged.  Lock-free.

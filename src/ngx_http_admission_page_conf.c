@@ -229,6 +229,10 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t   *value, param;
     ngx_uint_t   i;
 
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
+    }
+
     ngx_str_null(file);
 
     value = cf->args->elts;

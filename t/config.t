@@ -457,7 +457,7 @@ subtest 'admission_user' => sub {
     wrong_value('admission_user', "jwt alg=$_", ["alg=$_"],
                 'HS256, HS384 and HS512')
         for '', 'none', 'RS256', 'hs256', 'HS256,none', 'HS256,,HS384',
-            'HS256|HS384', ',HS256', 'HS25', 'HS2566';
+            'HS256|HS384', ',HS256', 'HS256,', 'HS25', 'HS2566';
     wrong_value('admission_user', "$_ id=a", ['id=a'], '"jwt" only')
         for 'off', 'visitor', '$remote_user';
     wrong('an unknown variable',
@@ -562,7 +562,7 @@ subtest 'admission_tier2' => sub {
         for qw(event=all event= event=ANY bind=yes bind= strict=1 strict=
                strict Bind=on methods any);
     $gate->("on methods=$_", "methods=$_", 'GET', 'POST', 'DELETE')
-        for '', 'FOO', 'GET,FOO', ',GET', 'GET|POST', 'ALL', 'TRACE',
+        for '', 'FOO', 'GET,FOO', ',GET', 'GET,', 'GET|POST', 'ALL', 'TRACE',
             'GET,,POST';
     wrong('admission_tier2 twice',
           { http => $http,
@@ -651,7 +651,8 @@ subtest 'admission_cookie' => sub {
 
     right("admission_cookie $_", location => "admission_cookie $_;")
         for 'tier1 name=a', 'tier2 name=__Host-t2 secure=on path=/',
-            'user path=/shop', 'visitor domain=.shop.example domain=',
+            'user path=/shop', 'visitor domain=.shop.example',
+            'visitor domain=',
             'ticket samesite=Lax secure=auto', 'place samesite=off
              httponly=on per_event=off', q(user "name=a!#$%&'*+-.^_`|~b");
 };
@@ -698,6 +699,42 @@ subtest 'admission_queue_api' => sub {
           '"admission_queue_api"', '"admission_user"');
     right('for operators without a user', http => $secrets,
           location => 'admission_queue_api admin=on;');
+};
+
+
+# What stands twice is a slip: one of them would not count.
+
+subtest 'a parameter twice' => sub {
+    wrong("$_ $$_[0]", { http => $secrets, location => "@$_;" },
+          qq("$$_[0]"), qq("$$_[-1]"), 'each parameter once')
+        for map { [ split ' ' ] } map { "admission_$_" }
+            (map { "user jwt $_" }
+                 'id=a id=b', 'id=a email=b id=a', 'email=a email=b',
+                 'role=a role=b', 'type=a type=b', 'alg=HS256 alg=HS384'),
+            (map { "tier2 on $_" }
+                 'methods=GET methods=POST', 'bind=on bind=off',
+                 'event=any bind=off event=required', 'strict=on strict=off'),
+            (map { "cookie tier2 $_" }
+                 'name=a name=b', 'path=/ path=/a', 'domain= domain=a',
+                 'domain=a domain=', 'samesite=lax samesite=none',
+                 'secure=on name=a secure=auto', 'httponly=on httponly=off',
+                 'per_event=on per_event=on'),
+            (map { "page tier1 $_" }
+                 'next=/a next=/b', 'next=/a api=/x next=/a',
+                 'api=/a api=/b');
+
+    wrong("admission_redis $_",
+          { http => "admission_redis rediss://127.0.0.1 $_;" },
+          '"admission_redis"', 'duplicate "' . s/=.*//r . '="')
+        for 'timeout=1s timeout=2s', 'prefix=a prefix=b', 'prefix= prefix=',
+            'breaker=10/50%/30s/3 breaker=10/50%/30s/3',
+            'password_file=password password_file=password',
+            'tls_name=a tls_name=b', 'cluster=on cluster=on';
+
+    wrong("admission_events $_=",
+          { http => "admission_events { default $_=1 $_=1; }" },
+          '"admission_events"', qq(duplicate "$_="))
+        for qw(threshold vwr_rate title);
 };
 
 

@@ -47,6 +47,7 @@ subtest 'category' => sub {
             'a/b rate=1r/s', 'x' x 65 . ' rate=1r/s', '$a rate=1r/s',
             'rate=1r/s';
     wrong('off rate=1r/s off', '"off"', '"rate=');
+    wrong('off rate=1r/s', '"off"', '"off" alone');
     right("admission_rate_limit $_ rate=1r/s;")
         for 'x' x 64, 'a', 'A.b_c-9', '9';
 };
@@ -86,6 +87,17 @@ subtest 'the others' => sub {
                nodelay b key rates=1r/s';
     wrong("a rate=1r/s ipv6_prefix=$_", "\"ipv6_prefix=$_\"", '1 to 128')
         for qw(0 129 -1 x 64x);
+
+    wrong('a rate=1r/s key=', '"key="', '"key=" with a value');
+
+    for my $twice ('rate=2r/s', 'rate=1r/s', 'key=$uri', 'window=1s',
+                   'algorithm=log', 'fail=open', 'dry_run=off',
+                   'ipv6_prefix=64')
+    {
+        wrong('a rate=1r/s key=$remote_addr window=2s algorithm=counter '
+              . "fail=local dry_run=on ipv6_prefix=56 $twice", "\"$twice\"",
+              'each parameter once');
+    }
 
     my ($status, $output) = ask('admission_rate_limit a rate=1r/s key=$none;');
     ok $status && $output =~ /unknown "none" variable/, 'key= of no variable';

@@ -368,6 +368,29 @@ subtest 'no Redis at all' => sub {
     is ask('/open/?k=a', @there)->status, 200, 'open';
     is statuses(201, '/long/?k=a', @there), so_many(200, 200) . ' 429',
         'in the smallest zone, too';
+
+    # All have to go where the limit is one: so does the latest, which of 15 is
+    # not in the first cell.
+
+    my $slept = 2.5;
+
+    is statuses(2, '/local/?k=low', @there), '200 200', 'a log of two';
+    is statuses(14, '/long/?k=low', @there), so_many(14, 200), 'and of 14';
+    sleep $slept;
+
+    my $latest = time;
+    is statuses(1, "/$_/?k=low", @there), '200', "$_, later" for qw(local long);
+
+    $alone->reload(server => $server =~ s/(local|long) rate=\d+/$1 rate=1/gr);
+
+    for my $path (qw(local long)) {
+        my $no = ask("/$path/?k=low", @there);
+
+        is $no->status, 429, "$path, with a lower limit by a reload";
+        cmp_ok $no->header('Retry-After'), '>=', 60 - (time - $latest),
+            'Retry-After: until there is room';
+        cmp_ok $no->header('Retry-After'), '<=', 60, 'and not for longer';
+    }
 };
 
 done_testing;
