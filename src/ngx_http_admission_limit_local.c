@@ -133,7 +133,7 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     zone = ngx_http_admission_zone;
     refused = 0;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     windows = ngx_http_admission_windows_locked(zone);
 
@@ -165,7 +165,7 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
         limits[i]->left--;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 

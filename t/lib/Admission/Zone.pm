@@ -1,12 +1,15 @@
-# How much of the module's shared memory is taken: reads NGINX's slab pool in
-# the memory of a worker.
+# The module's shared memory, as NGINX's slab pool looks in the memory of a
+# worker: how much of it is taken, and who has its lock.
 
 package Admission::Zone;
 
 use v5.36;
 
 use Carp;
+use Time::HiRes qw(time usleep);
 no warnings 'portable';         # addresses are of 64 bits
+
+use Admission::Test ();
 
 my $PAGE = 4096;
 
@@ -15,11 +18,7 @@ my $PAGE = 4096;
 
 sub used ($nginx, $size) {
     my ($pid) = $nginx->worker_pids;
-
-    open my $maps, '<', "/proc/$pid/maps" or croak "maps: $!";
-    my ($start) = map { /^([0-9a-f]+)-([0-9a-f]+) rw-s/
-                        && hex($2) - hex($1) == $size ? hex $1 : () } <$maps>;
-    croak "no zone of $size bytes" if !defined $start;
+    my $start = address($pid, $size);
 
     # ngx_slab_pool_t up to pfree, after the two words of its lock
 
@@ -37,6 +36,68 @@ sub used ($nginx, $size) {
     }
 
     return $used;
+}
+
+
+# Kills a worker that has the lock of the zone, and is at work in it, with
+# what it may have half done: all of the pool is overwritten.  It has to be at
+# work for this, much.  Returns its pid, or undef if none was caught in time.
+
+sub kill_inside ($nginx, $size, $seconds = 20) {
+    my $end = time + $seconds * Admission::Test::slow;
+    my %memory;
+
+    while (time < $end) {
+        my ($pid) = $nginx->worker_pids or next;
+        my $start = $memory{$pid} //= eval { address($pid, $size) } or next;
+
+        # who has it: the first word
+
+        for (1 .. 2000) {
+            my ($holder) = eval { peek($pid, $start, 1) } or last;
+
+            # never the master's
+            return $holder if $holder && $holder != $nginx->pid
+                              && killed_inside($holder, $start);
+        }
+    }
+
+    return;
+}
+
+
+sub killed_inside ($pid, $start) {
+    kill STOP => $pid or return 0;
+
+    for (1 .. 1000) {
+        last if (eval { Admission::Test::read_file("/proc/$pid/stat") } // '')
+                =~ /^.*\) T /s;
+        usleep(100);
+    }
+
+    # up to end, after the words of above; there the module's structure begins
+
+    my ($first, $last) = eval { (peek($pid, $start + 16, 11))[9, 10] };
+    my $inside = $last && (peek($pid, $start, 1))[0] == $pid
+                 && (peek($pid, $last, 1))[0];
+
+    if ($inside) {
+        open my $memory, '+<:raw', "/proc/$pid/mem" or croak "mem: $!";
+        sysseek $memory, $first, 0 or croak "mem: $!";
+        syswrite($memory, "\x5a" x ($last - $first)) or croak "mem: $!";
+    }
+
+    kill $inside ? 'KILL' : 'CONT', $pid;
+    return $inside;
+}
+
+
+sub address ($pid, $size) {
+    open my $maps, '<', "/proc/$pid/maps" or croak "maps: $!";
+    my ($start) = map { /^([0-9a-f]+)-([0-9a-f]+) rw-s/
+                        && hex($2) - hex($1) == $size ? hex $1 : () } <$maps>;
+
+    return $start // croak "no zone of $size bytes";
 }
 
 
