@@ -6,10 +6,10 @@ package Admission::Zone;
 use v5.36;
 
 use Carp;
-use Time::HiRes qw(time usleep);
 no warnings 'portable';         # addresses are of 64 bits
 
 use Admission::Test ();
+BEGIN { *wait_until = \&Admission::Test::wait_until }
 
 my $PAGE = 4096;
 
@@ -39,56 +39,42 @@ sub used ($nginx, $size) {
 }
 
 
-# Kills a worker that has the lock of the zone, and is at work in it, with
-# what it may have half done: all of the pool is overwritten.  It has to be at
-# work for this, much.  Returns its pid, or undef if none was caught in time.
+# Kills a worker with the lock of the zone, as if it had died at work in it:
+# the lock is its own, and all of the pool is as it happens to be.  Returns its
+# pid.
 
-sub kill_inside ($nginx, $size, $seconds = 20) {
-    my $end = time + $seconds * Admission::Test::slow;
-    my %memory;
+sub kill_inside ($nginx, $size) {
+    my @pids = $nginx->worker_pids;
+    my $start = address($pids[0], $size);
 
-    while (time < $end) {
-        my ($pid) = $nginx->worker_pids or next;
-        my $start = $memory{$pid} //= eval { address($pid, $size) } or next;
+    # with nobody at work, none has the lock or is about to leave it
 
-        # who has it: the first word
+    kill STOP => @pids;
+    wait_until { !grep { !stopped($_) } @pids };
 
-        for (1 .. 2000) {
-            my ($holder) = eval { peek($pid, $start, 1) } or last;
+    # up to end, after the two words of the lock; there the module's
+    # structure begins
 
-            # never the master's
-            return $holder if $holder && $holder != $nginx->pid
-                              && killed_inside($holder, $start);
-        }
+    my ($first, $last) = (peek($pids[0], $start + 16, 11))[9, 10];
+    my ($pid) = peek($pids[0], $start, 1);
+
+    if (!$pid) {
+        $pid = $pids[0];
+        poke($pid, $start, pack 'Q', $pid);
     }
 
-    return;
+    poke($pid, $last, pack 'Q', 1);
+    poke($pid, $first, "\x5a" x ($last - $first));
+
+    kill KILL => $pid;
+    kill CONT => @pids;
+    return $pid;
 }
 
 
-sub killed_inside ($pid, $start) {
-    kill STOP => $pid or return 0;
-
-    for (1 .. 1000) {
-        last if (eval { Admission::Test::read_file("/proc/$pid/stat") } // '')
-                =~ /^.*\) T /s;
-        usleep(100);
-    }
-
-    # up to end, after the words of above; there the module's structure begins
-
-    my ($first, $last) = eval { (peek($pid, $start + 16, 11))[9, 10] };
-    my $inside = $last && (peek($pid, $start, 1))[0] == $pid
-                 && (peek($pid, $last, 1))[0];
-
-    if ($inside) {
-        open my $memory, '+<:raw', "/proc/$pid/mem" or croak "mem: $!";
-        sysseek $memory, $first, 0 or croak "mem: $!";
-        syswrite($memory, "\x5a" x ($last - $first)) or croak "mem: $!";
-    }
-
-    kill $inside ? 'KILL' : 'CONT', $pid;
-    return $inside;
+sub stopped ($pid) {
+    my $stat = eval { Admission::Test::read_file("/proc/$pid/stat") } // '';
+    return $stat !~ /^.*\) [^TZX] /s;
 }
 
 
@@ -98,6 +84,13 @@ sub address ($pid, $size) {
                         && hex($2) - hex($1) == $size ? hex $1 : () } <$maps>;
 
     return $start // croak "no zone of $size bytes";
+}
+
+
+sub poke ($pid, $at, $bytes) {
+    open my $memory, '+<:raw', "/proc/$pid/mem" or croak "mem: $!";
+    sysseek $memory, $at, 0 or croak "mem: $!";
+    syswrite($memory, $bytes) == length $bytes or croak "mem: $!";
 }
 
 
