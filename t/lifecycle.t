@@ -173,6 +173,9 @@ subtest 'a wrong configuration' => sub {
               qr/\[emerg\].*still could not bind/ ],
     );
 
+    # of a module in the binary there is none
+    delete $wrong{'a file'} if !length Admission::Nginx::module;
+
     $nginx->allow(qr/\[emerg\]/);
 
     for my $what (sort keys %wrong) {
