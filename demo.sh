@@ -5,6 +5,8 @@
 # Installs what is needed, builds the module, and starts a private Redis, a
 # small booking backend and NGINX on 127.0.0.1:8080 (PORT=8081 ./demo.sh for
 # another port).  Ctrl-C stops all of it and leaves nothing behind.
+# MODULE=/usr/lib/nginx/modules/ngx_http_admission_module.so ./demo.sh takes
+# a module that is there already, an installed one.
 #
 # --check walks through the demo by itself and exits 0, or 1 if something is
 # not as it should be.
@@ -17,7 +19,7 @@ port=${PORT:-8080}
 site=http://127.0.0.1:$port
 event=3f0c2b1e-0000-4000-8000-000000000001         # with a crowd
 recital=3f0c2b1e-0000-4000-8000-000000000002       # without
-module=$PWD/build/ngx_http_admission_module.so
+module=${MODULE:-$PWD/build/ngx_http_admission_module.so}
 
 check=no
 dir=
@@ -35,7 +37,12 @@ main() {
 
     need_port
     .ci/setup demo
-    build
+
+    if [ -z "${MODULE:-}" ]; then
+        build
+    fi
+
+    need_module
 
     trap stop EXIT
     trap 'exit 129' HUP
@@ -62,7 +69,7 @@ main() {
 
 
 usage() {
-    sed -n '3,10s/^# \{0,1\}//p' demo.sh
+    sed -n '3,12s/^# \{0,1\}//p' demo.sh
 }
 
 
@@ -90,6 +97,14 @@ need_port() {
         fail "port $port of 127.0.0.1 is in use; choose another one, as in" \
              "PORT=$((port + 1)) ./demo.sh"
     fi
+}
+
+
+need_module() {
+    case $module in
+        /*) test -e "$module" || fail "MODULE=$module: no such file" ;;
+        *)  fail "MODULE=$module is no absolute path" ;;
+    esac
 }
 
 

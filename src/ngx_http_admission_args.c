@@ -160,6 +160,7 @@ ngx_http_admission_set_call(const char *command, ngx_str_t *name,
     ngx_str_t *event, ngx_http_admission_redis_done_pt done, void *data)
 {
     ngx_str_t                         argv[3], *prefix;
+    ngx_uint_t                        background;
     ngx_http_admission_redis_t       *redis;
     ngx_http_admission_redis_call_t  *call;
 
@@ -188,8 +189,14 @@ ngx_http_admission_set_call(const char *command, ngx_str_t *name,
         argv[2] = *event;
     }
 
+    /* no request waits for what the sets say of events */
+
+    background = ngx_http_admission_redis_background(redis, 1);
+
     call = ngx_http_admission_redis_call(redis, event ? 3 : 2, argv, 1, done,
                                          data);
+
+    ngx_http_admission_redis_background(redis, background);
 
     ngx_free(argv[1].data);
 

@@ -70,7 +70,10 @@ ngx_int_t ngx_http_admission_reply_numbers(redisReply *reply, int64_t *v,
     ngx_uint_t n, ngx_uint_t more);
 
 
-/* a command of the set <prefix><name>, about an event or all of it (NULL) */
+/*
+ * A command of the set <prefix><name>, about an event or all of it (NULL), for
+ * which no worker stays when it leaves.
+ */
 ngx_http_admission_redis_call_t *ngx_http_admission_set_call(
     const char *command, ngx_str_t *name, ngx_str_t *event,
     ngx_http_admission_redis_done_pt done, void *data);

@@ -21,6 +21,8 @@ typedef struct {
     ngx_http_admission_event_conf_t      *conf;
     ngx_queue_t                           waiting;
     ngx_queue_t                           out;      /* of the call */
+    ngx_uint_t                            wanted;   /* by so many of both */
+    ngx_http_admission_redis_call_t      *call;
     ngx_event_t                           send;     /* posted */
     ngx_event_t                           late;     /* timer: the first
                                                        deadline */
@@ -30,6 +32,7 @@ typedef struct {
 
 struct ngx_http_admission_assign_s {
     ngx_queue_t                           queue;
+    ngx_http_admission_assigns_t         *all;      /* of the event */
     ngx_msec_t                            deadline;
     ngx_http_admission_assign_done_pt     done;     /* NULL: cancelled, or
                                                        told that it is late */
@@ -47,6 +50,7 @@ static void ngx_http_admission_assigns_done(void *data, ngx_int_t rc,
 static void ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa,
     ngx_int_t rc, int64_t first, int64_t at, ngx_http_admission_room_t *room);
 static void ngx_http_admission_assigns_next(ngx_http_admission_assigns_t *aa);
+static void ngx_http_admission_assigns_less(ngx_http_admission_assign_t *as);
 static void ngx_http_admission_assigns_timer(ngx_http_admission_assigns_t *aa,
     ngx_msec_t deadline);
 static void ngx_http_admission_assigns_late(ngx_event_t *ev);
@@ -81,11 +85,14 @@ ngx_http_admission_vwr_assign(ngx_str_t *event,
         return NULL;
     }
 
+    as->all = aa;
     as->deadline = deadline;
     as->done = done;
     as->data = data;
 
     aa->conf = conf;
+    aa->late.cancelable = 0;
+    aa->wanted++;
 
     ngx_queue_insert_tail(&aa->waiting, &as->queue);
 
@@ -104,7 +111,36 @@ ngx_http_admission_vwr_assign(ngx_str_t *event,
 void
 ngx_http_admission_vwr_assign_cancel(ngx_http_admission_assign_t *as)
 {
+    if (as->done) {
+        ngx_http_admission_assigns_less(as);
+    }
+}
+
+
+/*
+ * One less who waits; with nobody left the worker that leaves need not wait
+ * either.
+ */
+
+static void
+ngx_http_admission_assigns_less(ngx_http_admission_assign_t *as)
+{
+    ngx_http_admission_assigns_t  *aa;
+
+    aa = as->all;
+
     as->done = NULL;
+    aa->wanted--;
+
+    if (aa->wanted) {
+        return;
+    }
+
+    aa->late.cancelable = 1;
+
+    if (aa->call) {
+        ngx_http_admission_redis_unwanted(aa->call);
+    }
 }
 
 
@@ -172,10 +208,10 @@ ngx_http_admission_assigns_send(ngx_event_t *ev)
         return;
     }
 
-    if (ngx_http_admission_vwr_issue(&aa->sn.str, aa->conf, n,
-                                     ngx_http_admission_assigns_done, aa)
-        == NULL)
-    {
+    aa->call = ngx_http_admission_vwr_issue(&aa->sn.str, aa->conf, n,
+                                            ngx_http_admission_assigns_done,
+                                            aa);
+    if (aa->call == NULL) {
         ngx_http_admission_assigns_done(aa, NGX_ERROR, 0, 0, NULL);
     }
 }
@@ -217,6 +253,8 @@ ngx_http_admission_assigns_done(void *data, ngx_int_t rc, int64_t first,
 {
     ngx_http_admission_assigns_t  *aa = data;
 
+    aa->call = NULL;
+
     ngx_http_admission_assigns_tell(aa, rc, first, at, room);
     ngx_http_admission_assigns_next(aa);
 }
@@ -228,9 +266,10 @@ static void
 ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa, ngx_int_t rc,
     int64_t first, int64_t at, ngx_http_admission_room_t *room)
 {
-    int64_t                       position;
-    ngx_queue_t                  *q;
-    ngx_http_admission_assign_t  *as;
+    int64_t                             position;
+    ngx_queue_t                        *q;
+    ngx_http_admission_assign_t        *as;
+    ngx_http_admission_assign_done_pt   done;
 
     position = first;
 
@@ -239,8 +278,11 @@ ngx_http_admission_assigns_tell(ngx_http_admission_assigns_t *aa, ngx_int_t rc,
 
         as = ngx_queue_data(q, ngx_http_admission_assign_t, queue);
 
-        if (as->done) {
-            as->done(as->data, rc, position, at, room);
+        done = as->done;
+
+        if (done) {
+            ngx_http_admission_assigns_less(as);
+            done(as->data, rc, position, at, room);
         }
 
         /* as long as it is in there nothing is sent */
@@ -337,7 +379,7 @@ ngx_http_admission_assigns_give_up(ngx_http_admission_assigns_t *aa,
         /* others may ask, or be cancelled, meanwhile: they stay in there */
 
         done = as->done;
-        as->done = NULL;
+        ngx_http_admission_assigns_less(as);
 
         done(as->data, NGX_ERROR, 0, 0, NULL);
     }

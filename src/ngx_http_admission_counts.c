@@ -26,17 +26,15 @@ void
 ngx_http_admission_counts_use(ngx_array_t *categories)
 {
     ngx_uint_t                       i;
-    ngx_slab_pool_t                 *shpool;
     ngx_http_admission_category_t  **category;
 
     if (categories == NULL) {
         return;
     }
 
-    shpool = ngx_http_admission_zone->shpool;
     category = categories->elts;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     for (i = 0; i < categories->nelts; i++) {
         category[i]->counts = ngx_http_admission_counts_locked(
@@ -44,7 +42,7 @@ ngx_http_admission_counts_use(ngx_array_t *categories)
                                                       &category[i]->name);
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
 
@@ -59,7 +57,7 @@ ngx_http_admission_counts_list(ngx_array_t *list)
     rc = NGX_OK;
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     for (q = ngx_queue_head(&zone->sh->counts);
          q != ngx_queue_sentinel(&zone->sh->counts);
@@ -75,7 +73,7 @@ ngx_http_admission_counts_list(ngx_array_t *list)
         *counts = ngx_queue_data(q, ngx_http_admission_counts_t, queue);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return rc;
 }
@@ -100,7 +98,7 @@ ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
     ngx_queue_t                  *q;
     ngx_http_admission_counts_t  *counts, *ocounts;
 
-    ngx_shmtx_lock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_lock(ozone);
 
     for (q = ngx_queue_head(&ozone->sh->counts);
          q != ngx_queue_sentinel(&ozone->sh->counts);
@@ -122,7 +120,7 @@ ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
         }
     }
 
-    ngx_shmtx_unlock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_unlock(ozone);
 }
 
 
@@ -148,9 +146,9 @@ ngx_http_admission_counts_locked(ngx_http_admission_zone_t *zone,
         }
     }
 
-    counts = ngx_slab_calloc_locked(zone->shpool,
-                                    sizeof(ngx_http_admission_counts_t)
-                                    + name->len);
+    counts = ngx_http_admission_zone_keep_locked(zone,
+                                          sizeof(ngx_http_admission_counts_t)
+                                          + name->len);
     if (counts == NULL) {
         return NULL;
     }

@@ -55,7 +55,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
 
     all = 1;
 
-    ngx_shmtx_lock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_lock(ozone);
 
     for (q = ngx_queue_head(&ozone->sh->rooms);
          q != ngx_queue_sentinel(&ozone->sh->rooms);
@@ -85,7 +85,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         zone->sh->listing = ozone->sh->listing;
     }
 
-    ngx_shmtx_unlock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_unlock(ozone);
 }
 
 
@@ -133,12 +133,9 @@ void
 ngx_http_admission_event_get(ngx_str_t *id,
     ngx_http_admission_event_state_t *state)
 {
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
@@ -152,7 +149,7 @@ ngx_http_admission_event_get(ngx_str_t *id,
         state->threshold = -1;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
 
@@ -162,13 +159,11 @@ ngx_http_admission_event_note(ngx_str_t *id,
 {
     int64_t                           clear, since;
     ngx_uint_t                        news;
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
     news = 0;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
 
@@ -220,7 +215,7 @@ ngx_http_admission_event_note(ngx_str_t *id,
         }
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return news;
 }
@@ -230,12 +225,9 @@ ngx_uint_t
 ngx_http_admission_event_mark(ngx_str_t *id)
 {
     ngx_uint_t                        due;
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
 
@@ -249,7 +241,7 @@ ngx_http_admission_event_mark(ngx_str_t *id)
         en->mark = ngx_current_msec;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return due;
 }
@@ -258,12 +250,9 @@ ngx_http_admission_event_mark(ngx_str_t *id)
 void
 ngx_http_admission_event_unmark(ngx_str_t *id)
 {
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
@@ -271,7 +260,7 @@ ngx_http_admission_event_unmark(ngx_str_t *id)
         en->marked = 0;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
 
@@ -284,15 +273,13 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     ngx_str_t                        *id;
     ngx_uint_t                        n;
     ngx_queue_t                      *q, *first;
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_shctx_t       *sh;
     ngx_http_admission_event_node_t  *en;
 
     rc = NGX_OK;
     sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     /*
      * Whatever has been looked at goes to the end: with many events each has
@@ -342,7 +329,7 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
         en->due = ngx_current_msec + delay;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return rc;
 }
@@ -353,13 +340,11 @@ ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
     ngx_msec_t delay, ngx_msec_t keep)
 {
     ngx_uint_t                        idle;
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
     idle = 0;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
 
@@ -378,7 +363,7 @@ ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
         }
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return idle;
 }
@@ -387,12 +372,9 @@ ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
 ngx_int_t
 ngx_http_admission_event_watch(ngx_str_t *id)
 {
-    ngx_slab_pool_t                  *shpool;
     ngx_http_admission_event_node_t  *en;
 
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
 
@@ -402,7 +384,7 @@ ngx_http_admission_event_watch(ngx_str_t *id)
         ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return en ? NGX_OK : NGX_DECLINED;
 }

@@ -54,6 +54,7 @@ ngx_http_admission_answers_init(ngx_http_admission_shctx_t *sh, size_t size)
     ngx_rbtree_init(&sh->answers, &sh->answers_sentinel,
                     ngx_http_admission_answer_insert);
     ngx_queue_init(&sh->answered);
+    sh->nanswers = 0;
 
     sh->answers_max = size / 8 / NGX_HTTP_ADMISSION_ANSWER_SIZE;
 }
@@ -87,7 +88,7 @@ ngx_http_admission_idempotency_begin(u_char *hash, ngx_pool_t *pool,
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     an = ngx_http_admission_answer_lookup_locked(zone, hash);
 
@@ -107,7 +108,7 @@ ngx_http_admission_idempotency_begin(u_char *hash, ngx_pool_t *pool,
         rc = ngx_http_admission_answer_copy_locked(an, pool, answer);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return rc;
 }
@@ -122,7 +123,7 @@ ngx_http_admission_idempotency_keep(u_char *hash,
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     an = ngx_http_admission_answer_lookup_locked(zone, hash);
 
@@ -132,7 +133,7 @@ ngx_http_admission_idempotency_keep(u_char *hash,
 
     ngx_http_admission_answer_add_locked(zone, hash, answer);
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -144,7 +145,7 @@ ngx_http_admission_idempotency_drop(u_char *hash)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     an = ngx_http_admission_answer_lookup_locked(zone, hash);
 
@@ -152,7 +153,7 @@ ngx_http_admission_idempotency_drop(u_char *hash)
         ngx_http_admission_answer_delete_locked(zone, an);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 

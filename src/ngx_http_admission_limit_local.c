@@ -138,7 +138,7 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
     zone = ngx_http_admission_zone;
     refused = 0;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     windows = ngx_http_admission_windows_locked(zone);
 
@@ -171,7 +171,7 @@ ngx_http_admission_limit_local(ngx_http_admission_limit_t **limits,
         limits[i]->charged = 1;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -185,7 +185,7 @@ ngx_http_admission_limit_local_back(ngx_http_admission_limit_t *limit)
     hash = ngx_http_admission_window_hash(limit);
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     window = ngx_http_admission_window_get_locked(zone->sh->windows, hash, 0);
 
@@ -194,7 +194,7 @@ ngx_http_admission_limit_local_back(ngx_http_admission_limit_t *limit)
                                               limit->conf);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 

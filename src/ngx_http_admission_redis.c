@@ -250,11 +250,27 @@ ngx_http_admission_redis_one_node(ngx_http_admission_redis_t *redis)
 }
 
 
-void
+ngx_uint_t
 ngx_http_admission_redis_background(ngx_http_admission_redis_t *redis,
     ngx_uint_t on)
 {
+    ngx_uint_t  was;
+
+    was = redis->background;
     redis->background = on ? 1 : 0;
+
+    return was;
+}
+
+
+void
+ngx_http_admission_redis_unwanted(ngx_http_admission_redis_call_t *call)
+{
+    call->background = 1;
+
+    if (ngx_exiting) {
+        ngx_http_admission_redis_leave(call->redis);
+    }
 }
 
 

@@ -119,10 +119,13 @@ ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval(
 
 /*
  * Calls issued while it is on are for nobody who waits: a worker that leaves
- * does not stay for them.
+ * does not stay for them.  Returns what it was before.
  */
-void ngx_http_admission_redis_background(ngx_http_admission_redis_t *redis,
-    ngx_uint_t on);
+ngx_uint_t ngx_http_admission_redis_background(
+    ngx_http_admission_redis_t *redis, ngx_uint_t on);
+
+/* nobody waits for it any more, which is completed all the same */
+void ngx_http_admission_redis_unwanted(ngx_http_admission_redis_call_t *call);
 
 /* the worker has begun to leave; may be called again */
 void ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis);

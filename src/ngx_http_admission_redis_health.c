@@ -37,7 +37,7 @@ ngx_http_admission_redis_health(ngx_str_t *name)
     zone = ngx_http_admission_zone;
     hash = ngx_murmur_hash2(name->data, name->len);
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     for (q = ngx_queue_head(&zone->sh->nodes);
          q != ngx_queue_sentinel(&zone->sh->nodes);
@@ -53,7 +53,7 @@ ngx_http_admission_redis_health(ngx_str_t *name)
     health = NULL;
 
     if (zone->sh->nnodes < NGX_HTTP_ADMISSION_REDIS_NODES) {
-        health = ngx_slab_calloc_locked(zone->shpool,
+        health = ngx_http_admission_zone_keep_locked(zone,
                                     sizeof(ngx_http_admission_redis_health_t));
     }
 
@@ -65,7 +65,7 @@ ngx_http_admission_redis_health(ngx_str_t *name)
 
 done:
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return health;
 }

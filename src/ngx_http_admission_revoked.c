@@ -52,26 +52,47 @@ static void ngx_http_admission_revoked_delete_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_revoked_node_t *rn);
 
 
-ngx_int_t
-ngx_http_admission_revoked_init(ngx_slab_pool_t *shpool,
-    ngx_http_admission_shctx_t *sh, size_t size)
+size_t
+ngx_http_admission_revoked_size(size_t size)
 {
     ngx_uint_t  n;
 
-    sh->revoked_max = size / NGX_HTTP_ADMISSION_REVOKED_SHARE;
+    size /= NGX_HTTP_ADMISSION_REVOKED_SHARE;
 
-    for (n = 1; n < sh->revoked_max; n *= 2) { /* void */ }
+    for (n = 1; n < size; n *= 2) { /* void */ }
 
-    sh->revoked = ngx_slab_calloc(shpool,
-                              n * sizeof(ngx_http_admission_revoked_node_t *));
+    return n * sizeof(ngx_http_admission_revoked_node_t *);
+}
+
+
+ngx_int_t
+ngx_http_admission_revoked_make_locked(ngx_http_admission_zone_t *zone)
+{
+    size_t                       size;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = zone->sh;
+    size = ngx_http_admission_revoked_size(sh->size);
+
+    sh->revoked = ngx_http_admission_zone_keep_locked(zone, size);
     if (sh->revoked == NULL) {
         return NGX_ERROR;
     }
 
-    sh->revoked_mask = n - 1;
-    ngx_queue_init(&sh->revocations);
+    sh->revoked_max = sh->size / NGX_HTTP_ADMISSION_REVOKED_SHARE;
+    sh->revoked_mask = size / sizeof(ngx_http_admission_revoked_node_t *) - 1;
 
     return NGX_OK;
+}
+
+
+void
+ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh)
+{
+    ngx_memzero(sh->revoked, (sh->revoked_mask + 1)
+                             * sizeof(ngx_http_admission_revoked_node_t *));
+    ngx_queue_init(&sh->revocations);
+    sh->nrevoked = 0;
 }
 
 
@@ -82,7 +103,7 @@ ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
     ngx_queue_t                        *q;
     ngx_http_admission_revoked_node_t  *rn;
 
-    ngx_shmtx_lock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_lock(ozone);
 
     for (q = ngx_queue_last(&ozone->sh->revocations);
          q != ngx_queue_sentinel(&ozone->sh->revocations);
@@ -94,7 +115,7 @@ ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
                                               rn->expire);
     }
 
-    ngx_shmtx_unlock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_unlock(ozone);
 }
 
 
@@ -102,19 +123,16 @@ void
 ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user, int64_t time,
     ngx_msec_t keep)
 {
-    ngx_slab_pool_t                    *shpool;
     ngx_http_admission_revoked_hash_t   hash;
 
     ngx_http_admission_revoked_hash(&hash, event, user);
 
-    shpool = ngx_http_admission_zone->shpool;
-
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     ngx_http_admission_revoked_add_locked(ngx_http_admission_zone, &hash, time,
                                           ngx_current_msec + keep);
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
 
@@ -138,7 +156,7 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
         ngx_http_admission_revoked_hash(&hash, event, user);
     }
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_event_lookup_locked(zone, event);
     *older = (en && adm < en->state.epoch);
@@ -152,7 +170,7 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
         revoked = (rn && adm <= rn->time);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return revoked;
 }
@@ -162,18 +180,16 @@ ngx_uint_t
 ngx_http_admission_revocations_lost(void)
 {
     ngx_uint_t                   n;
-    ngx_slab_pool_t             *shpool;
     ngx_http_admission_shctx_t  *sh;
 
     sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     n = sh->revoked_lost;
     sh->revoked_lost = 0;
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return n;
 }

@@ -63,7 +63,7 @@ ngx_http_admission_room_get(ngx_str_t *event, ngx_http_admission_room_t *room)
     zone = ngx_http_admission_zone;
     sh = zone->sh;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
@@ -86,7 +86,7 @@ ngx_http_admission_room_get(ngx_str_t *event, ngx_http_admission_room_t *room)
                               ngx_http_admission_room_unlisted_locked(sh));
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return rc;
 }
@@ -130,7 +130,7 @@ ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
     zone = ngx_http_admission_zone;
     news = NGX_HTTP_ADMISSION_ROOM_SAME;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     /* an event that never had a waiting room takes no memory */
 
@@ -166,7 +166,7 @@ ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
         zone->sh->rooms_full = ngx_current_msec ? ngx_current_msec : 1;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return news;
 }
@@ -205,13 +205,13 @@ ngx_http_admission_room_turn(ngx_str_t *event, int64_t position)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
     time = en ? ngx_http_admission_trail_turn_locked(en->room, position) : 0;
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return time;
 }
@@ -226,7 +226,7 @@ ngx_http_admission_room_listed(ngx_str_t *event)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
@@ -236,7 +236,7 @@ ngx_http_admission_room_listed(ngx_str_t *event)
         en->room->round = zone->sh->round;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return active;
 }
@@ -253,7 +253,7 @@ ngx_http_admission_rooms_listed(int64_t time)
     zone = ngx_http_admission_zone;
     sh = zone->sh;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     for (q = ngx_queue_head(&sh->rooms);
          q != ngx_queue_sentinel(&sh->rooms);
@@ -277,7 +277,7 @@ ngx_http_admission_rooms_listed(int64_t time)
 
     sh->listed = time;
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -292,7 +292,7 @@ ngx_http_admission_room_mark(ngx_str_t *event)
     due = 0;
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
@@ -308,7 +308,7 @@ ngx_http_admission_room_mark(ngx_str_t *event)
         }
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return due;
 }
@@ -322,7 +322,7 @@ ngx_http_admission_room_unmark(ngx_str_t *event)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
@@ -330,7 +330,7 @@ ngx_http_admission_room_unmark(ngx_str_t *event)
         en->room->marked = 0;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -353,7 +353,7 @@ ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
     zone = ngx_http_admission_zone;
     sh = zone->sh;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     last = ngx_queue_last(&sh->rooms);
 
@@ -399,7 +399,7 @@ ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
         ngx_queue_insert_tail(&sh->rooms, q);
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return rc;
 }
@@ -413,7 +413,7 @@ ngx_http_admission_room_next(ngx_str_t *event, ngx_msec_t delay)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_room_node_locked(zone, event);
 
@@ -421,7 +421,7 @@ ngx_http_admission_room_next(ngx_str_t *event, ngx_msec_t delay)
         en->room->due = ngx_current_msec + delay;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -433,11 +433,11 @@ ngx_http_admission_rooms_configured(void)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     done = (zone->sh->configured >= zone->generation);
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return done;
 }
@@ -450,11 +450,11 @@ ngx_http_admission_rooms_configure(ngx_uint_t done)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     zone->sh->configured = done ? zone->generation : 0;
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -466,12 +466,12 @@ ngx_http_admission_rooms_lost(void)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     n = zone->sh->rooms_lost;
     zone->sh->rooms_lost = 0;
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     return n;
 }

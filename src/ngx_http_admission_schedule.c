@@ -257,6 +257,12 @@ ngx_http_admission_schedule_report(void)
 {
     ngx_uint_t  n;
 
+    if (ngx_http_admission_zone_made_anew()) {
+        ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0,
+                      "admission: a process died while it changed the zone, "
+                      "which was emptied");
+    }
+
     n = ngx_http_admission_revocations_lost();
 
     if (n) {

@@ -462,5 +462,7 @@ ngx_http_admission_rooms_on_done(void *data, ngx_int_t rc, int64_t changed,
         ngx_http_admission_rooms_config.failed = 1;
     }
 
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
     ngx_http_admission_rooms_on_next();
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
 }

@@ -16,6 +16,7 @@
 #define NGX_HTTP_ADMISSION_STATS_SHARE  64
 
 
+static ngx_uint_t ngx_http_admission_stripes(size_t size);
 static ngx_http_admission_stripe_t *ngx_http_admission_stripe_locked(
     ngx_http_admission_zone_t *zone, ngx_uint_t number);
 static void ngx_http_admission_stats_add(ngx_http_admission_stats_t *sum,
@@ -25,21 +26,32 @@ static void ngx_http_admission_stats_add(ngx_http_admission_stats_t *sum,
 static ngx_http_admission_stats_t  *ngx_http_admission_stats;
 
 
-ngx_int_t
-ngx_http_admission_stats_init(ngx_http_admission_zone_t *zone, size_t size)
+size_t
+ngx_http_admission_stats_size(size_t size)
 {
-    ngx_http_admission_shctx_t  *sh;
+    return ngx_http_admission_stripes(size)
+           * (sizeof(ngx_http_admission_stripe_t) + ngx_cacheline_size);
+}
 
-    sh = zone->sh;
 
-    sh->nstripes = size / NGX_HTTP_ADMISSION_STATS_SHARE
-                   / sizeof(ngx_http_admission_stripe_t);
-
-    if (sh->nstripes == 0) {
-        sh->nstripes = 1;
-    }
+ngx_int_t
+ngx_http_admission_stats_make_locked(ngx_http_admission_zone_t *zone)
+{
+    zone->sh->nstripes = ngx_http_admission_stripes(zone->sh->size);
 
     return ngx_http_admission_stripe_locked(zone, 0) ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_stripes(size_t size)
+{
+    ngx_uint_t  n;
+
+    n = size / NGX_HTTP_ADMISSION_STATS_SHARE
+        / sizeof(ngx_http_admission_stripe_t);
+
+    return ngx_max(n, 1);
 }
 
 
@@ -51,7 +63,7 @@ ngx_http_admission_stats_use(void)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     stripe = ngx_http_admission_stripe_locked(zone,
                                               ngx_worker % zone->sh->nstripes);
@@ -60,21 +72,19 @@ ngx_http_admission_stats_use(void)
         stripe = zone->sh->stripes;
     }
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 
     ngx_http_admission_stats = &stripe->stats;
 }
 
 
-/*
- * A stripe fills a page, or two, of the slab, so that no two of them share a
- * cache line.
- */
+/* no two of them share a cache line */
 
 static ngx_http_admission_stripe_t *
 ngx_http_admission_stripe_locked(ngx_http_admission_zone_t *zone,
     ngx_uint_t number)
 {
+    u_char                       *p;
     ngx_http_admission_stripe_t  *stripe, **last;
 
     for (last = &zone->sh->stripes; *last; last = &(*last)->next) {
@@ -83,11 +93,15 @@ ngx_http_admission_stripe_locked(ngx_http_admission_zone_t *zone,
         }
     }
 
-    stripe = ngx_slab_calloc_locked(zone->shpool,
-                                    sizeof(ngx_http_admission_stripe_t));
-    if (stripe == NULL) {
+    p = ngx_http_admission_zone_keep_locked(zone,
+                                         sizeof(ngx_http_admission_stripe_t)
+                                         + ngx_cacheline_size);
+    if (p == NULL) {
         return NULL;
     }
+
+    stripe = (ngx_http_admission_stripe_t *)
+                 ngx_align_ptr(p, ngx_cacheline_size);
 
     stripe->number = number;
 

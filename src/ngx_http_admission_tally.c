@@ -57,11 +57,11 @@ ngx_http_admission_tally_use(ngx_uint_t names)
 
     ngx_http_admission_names = names;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     ngx_http_admission_names_trim_locked(zone);
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -90,7 +90,7 @@ ngx_http_admission_tally(ngx_str_t *event, ngx_http_admission_tally_t *tally)
 
     zone = ngx_http_admission_zone;
 
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_event_lookup_locked(zone, event);
 
@@ -102,7 +102,7 @@ ngx_http_admission_tally(ngx_str_t *event, ngx_http_admission_tally_t *tally)
                                                   : &zone->sh->others, tally);
     ngx_http_admission_tally_add(&zone->sh->all, tally);
 
-    ngx_shmtx_unlock(&zone->shpool->mutex);
+    ngx_http_admission_zone_unlock(zone);
 }
 
 
@@ -138,13 +138,11 @@ void
 ngx_http_admission_waits(ngx_http_admission_waits_t *waits)
 {
     ngx_uint_t                   i;
-    ngx_slab_pool_t             *shpool;
     ngx_http_admission_waits_t  *sum;
 
-    shpool = ngx_http_admission_zone->shpool;
     sum = &ngx_http_admission_zone->sh->waits;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     for (i = 0; i < NGX_HTTP_ADMISSION_WAITS; i++) {
         sum->buckets[i] += waits->buckets[i];
@@ -152,7 +150,7 @@ ngx_http_admission_waits(ngx_http_admission_waits_t *waits)
 
     sum->ms += waits->ms;
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
 
@@ -162,11 +160,9 @@ ngx_http_admission_tallies(ngx_pool_t *pool,
 {
     ngx_uint_t                   i, n;
     ngx_queue_t                 *q;
-    ngx_slab_pool_t             *shpool;
     ngx_http_admission_shctx_t  *sh;
 
     sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
 
     /* there may be more of them in a moment: those have to wait */
 
@@ -178,7 +174,7 @@ ngx_http_admission_tallies(ngx_pool_t *pool,
         return NGX_ERROR;
     }
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     tallies->sums = sh->sums;
     tallies->all = sh->all;
@@ -194,7 +190,7 @@ ngx_http_admission_tallies(ngx_pool_t *pool,
                        ngx_queue_data(q, ngx_http_admission_name_t, queue));
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     tallies->n = i;
 
@@ -237,6 +233,10 @@ void
 ngx_http_admission_tally_init(ngx_http_admission_shctx_t *sh)
 {
     ngx_queue_init(&sh->names);
+    sh->nnames = 0;
+    sh->stale = 0;
+
+    ngx_memzero(&sh->sums, sizeof(ngx_http_admission_sums_t));
 }
 
 
@@ -244,14 +244,14 @@ void
 ngx_http_admission_tally_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone)
 {
-    ngx_shmtx_lock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_lock(ozone);
 
     zone->sh->all = ozone->sh->all;
     zone->sh->others = ozone->sh->others;
     zone->sh->waits = ozone->sh->waits;
     zone->sh->forgotten += ozone->sh->forgotten;
 
-    ngx_shmtx_unlock(&ozone->shpool->mutex);
+    ngx_http_admission_zone_unlock(ozone);
 }
 
 

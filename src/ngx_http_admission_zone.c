@@ -10,8 +10,15 @@
 #include "ngx_http_admission_zone_shm.h"
 
 
+/* the share of the zone for counters, at least a page: of 1,000 categories of
+   rate limits in 8m */
+#define NGX_HTTP_ADMISSION_ZONE_KEPT  64
+
+
 static ngx_int_t ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone,
     void *data);
+static void ngx_http_admission_zone_make_locked(
+    ngx_http_admission_zone_t *zone);
 static void ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone,
     void *tag);
 
@@ -69,11 +76,7 @@ ngx_http_admission_zone_free(void)
 size_t
 ngx_http_admission_zone_size(void)
 {
-    ngx_slab_pool_t  *shpool;
-
-    shpool = ngx_http_admission_zone->shpool;
-
-    return shpool->end - (u_char *) shpool;
+    return ngx_http_admission_zone->sh->size;
 }
 
 
@@ -82,6 +85,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 {
     ngx_http_admission_zone_t  *ozone = data;
 
+    u_char                      *p;
     size_t                       len;
     ngx_http_admission_zone_t   *zone;
     ngx_http_admission_shctx_t  *sh;
@@ -101,45 +105,156 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_OK;
     }
 
-    sh = ngx_slab_calloc(zone->shpool, sizeof(ngx_http_admission_shctx_t));
-    if (sh == NULL) {
+    /* the end of the zone is taken out of the slab pool */
+
+    len = sizeof(ngx_http_admission_shctx_t)
+          + ngx_http_admission_revoked_size(shm_zone->shm.size)
+          + ngx_http_admission_stats_size(shm_zone->shm.size)
+          + ngx_max(ngx_pagesize,
+                    shm_zone->shm.size / NGX_HTTP_ADMISSION_ZONE_KEPT);
+    p = shm_zone->shm.addr + shm_zone->shm.size - len;
+    p = (u_char *) ((uintptr_t) p & ~(uintptr_t) (NGX_ALIGNMENT - 1));
+
+    zone->shpool->end = p;
+
+    sh = (ngx_http_admission_shctx_t *) p;
+    ngx_memzero(sh, sizeof(ngx_http_admission_shctx_t));
+
+    sh->size = shm_zone->shm.size;
+    sh->kept = p + sizeof(ngx_http_admission_shctx_t);
+    sh->end = shm_zone->shm.addr + shm_zone->shm.size;
+
+    zone->shpool->data = sh;
+    zone->sh = sh;
+    zone->generation = ++sh->generation;
+
+    ngx_http_admission_counts_init(sh);
+    ngx_queue_init(&sh->nodes);
+
+    len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
+
+    sh->log_ctx = ngx_http_admission_zone_keep_locked(zone, len);
+    if (sh->log_ctx == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_http_admission_events_init(sh);
-    ngx_http_admission_answers_init(sh, shm_zone->shm.size);
-    ngx_http_admission_counts_init(sh);
-    ngx_http_admission_tally_init(sh);
-    ngx_queue_init(&sh->nodes);
+    ngx_sprintf(sh->log_ctx, " in admission zone \"%V\"%Z",
+                &shm_zone->shm.name);
 
-    zone->sh = sh;
-
-    if (ngx_http_admission_revoked_init(zone->shpool, sh, shm_zone->shm.size)
-        != NGX_OK
-        || ngx_http_admission_stats_init(zone, shm_zone->shm.size) != NGX_OK)
+    if (ngx_http_admission_revoked_make_locked(zone) != NGX_OK
+        || ngx_http_admission_stats_make_locked(zone) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    len = sizeof(" in admission zone \"\"") + shm_zone->shm.name.len;
-
-    zone->shpool->log_ctx = ngx_slab_alloc(zone->shpool, len);
-    if (zone->shpool->log_ctx == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_sprintf(zone->shpool->log_ctx, " in admission zone \"%V\"%Z",
-                &shm_zone->shm.name);
-
-    /* a full zone forgets events: that is no news for every allocation */
-
-    zone->shpool->log_nomem = 0;
-    zone->shpool->data = sh;
-    zone->generation = ++sh->generation;
+    ngx_http_admission_zone_make_locked(zone);
 
     ngx_http_admission_zone_take_over(zone, shm_zone->tag);
 
     return NGX_OK;
+}
+
+
+/* all that comes and goes; the zone is new, or what it held is of no use */
+
+static void
+ngx_http_admission_zone_make_locked(ngx_http_admission_zone_t *zone)
+{
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = zone->sh;
+
+    ngx_slab_init(zone->shpool);
+
+    /* a full zone forgets events: that is no news for every allocation */
+
+    zone->shpool->log_nomem = 0;
+    zone->shpool->log_ctx = sh->log_ctx;
+
+    ngx_http_admission_events_init(sh);
+    ngx_http_admission_revoked_init(sh);
+    ngx_http_admission_answers_init(sh, sh->size);
+    ngx_http_admission_tally_init(sh);
+
+    sh->windows = NULL;
+
+    /* which waiting rooms there are is to be asked for again */
+
+    sh->listed = 0;
+    sh->listing = 0;
+    sh->configured = 0;
+}
+
+
+void *
+ngx_http_admission_zone_keep_locked(ngx_http_admission_zone_t *zone,
+    size_t size)
+{
+    u_char                      *p;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = zone->sh;
+    p = ngx_align_ptr(sh->kept, NGX_ALIGNMENT);
+
+    if (p > sh->end || size > (size_t) (sh->end - p)) {
+        return NULL;
+    }
+
+    sh->kept = p + size;
+    ngx_memzero(p, size);
+
+    return p;
+}
+
+
+/*
+ * NGINX takes the lock away from a process that died with it, whatever it
+ * had half done.  A tree or a list in such a state would have all the other
+ * processes run in circles, or crash one after the other, so nothing of it
+ * is looked at any more: Redis knows it all.
+ */
+
+void
+ngx_http_admission_zone_lock(ngx_http_admission_zone_t *zone)
+{
+    ngx_shmtx_lock(&zone->shpool->mutex);
+
+    if (zone->sh->inside) {
+        zone->sh->made_anew++;
+        ngx_http_admission_zone_make_locked(zone);
+    }
+
+    zone->sh->inside = 1;
+    ngx_memory_barrier();
+}
+
+
+void
+ngx_http_admission_zone_unlock(ngx_http_admission_zone_t *zone)
+{
+    ngx_memory_barrier();
+    zone->sh->inside = 0;
+
+    ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_zone_made_anew(void)
+{
+    ngx_uint_t                  n;
+    ngx_http_admission_zone_t  *zone;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_http_admission_zone_lock(zone);
+
+    n = zone->sh->made_anew;
+    zone->sh->made_anew = 0;
+
+    ngx_http_admission_zone_unlock(zone);
+
+    return n;
 }
 
 
@@ -268,13 +383,11 @@ ngx_uint_t
 ngx_http_admission_lease_take(void)
 {
     ngx_uint_t                   held;
-    ngx_slab_pool_t             *shpool;
     ngx_http_admission_shctx_t  *sh;
 
     sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     held = (sh->holder == ngx_pid
             || sh->holder == 0
@@ -286,7 +399,7 @@ ngx_http_admission_lease_take(void)
         sh->beat = ngx_current_msec;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return held;
 }
@@ -295,17 +408,15 @@ ngx_http_admission_lease_take(void)
 void
 ngx_http_admission_lease_leave(void)
 {
-    ngx_slab_pool_t             *shpool;
     ngx_http_admission_shctx_t  *sh;
 
     sh = ngx_http_admission_zone->sh;
-    shpool = ngx_http_admission_zone->shpool;
 
-    ngx_shmtx_lock(&shpool->mutex);
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
     if (sh->holder == ngx_pid) {
         sh->holder = 0;
     }
 
-    ngx_shmtx_unlock(&shpool->mutex);
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }

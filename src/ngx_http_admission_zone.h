@@ -6,7 +6,8 @@
  * runs the schedule, and what it knows of events.  Kept over reloads.
  *
  * Every function takes and releases the zone's lock itself, briefly: no
- * log, no I/O and no callback inside.
+ * log, no I/O and no callback inside.  If a process dies inside, what hosts
+ * learn of Redis is forgotten, as if the host had just started.
  */
 
 
@@ -52,6 +53,9 @@ void ngx_http_admission_zone_use(ngx_shm_zone_t *zone);
 /* bytes of the zone that are used for nothing, and all */
 size_t ngx_http_admission_zone_free(void);
 size_t ngx_http_admission_zone_size(void);
+
+/* how often it was made anew since a process died with its lock, once told */
+ngx_uint_t ngx_http_admission_zone_made_anew(void);
 
 /* what became of connections to Redis, of all workers */
 ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);

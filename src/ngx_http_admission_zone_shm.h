@@ -9,6 +9,12 @@
  * in counts, and what says so; functions with _locked in their names want it
  * held.
  *
+ * The lock is taken by ngx_http_admission_zone_lock() alone, which finds all
+ * that is in the slab pool gone if a process died with the lock: no pointer
+ * to it outlives the lock.  What is kept for good, the structure below, what
+ * is counted, and the health of Redis's nodes, lies behind the pool and stays
+ * as it is.
+ *
  * There is no version of it: NGINX gives a zone to the module that made it
  * alone, by its tag, and another build of the module has another.
  */
@@ -84,6 +90,13 @@ typedef struct {
 
 
 typedef struct {
+    ngx_atomic_t                inside;     /* bool: somebody has the lock */
+    ngx_uint_t                  made_anew;  /* since somebody died with it */
+    size_t                      size;       /* of the zone */
+    u_char                     *kept;       /* free from here, for good */
+    u_char                     *end;
+    u_char                     *log_ctx;
+
     ngx_rbtree_t                events;
     ngx_rbtree_node_t           events_sentinel;
     ngx_queue_t                 lru;        /* of events, latest first, but
@@ -170,6 +183,13 @@ typedef struct {
 extern ngx_http_admission_zone_t  *ngx_http_admission_zone;
 
 
+void ngx_http_admission_zone_lock(ngx_http_admission_zone_t *zone);
+void ngx_http_admission_zone_unlock(ngx_http_admission_zone_t *zone);
+
+/* memory that is never freed, zeroed; NULL: no room */
+void *ngx_http_admission_zone_keep_locked(ngx_http_admission_zone_t *zone,
+    size_t size);
+
 /* a new zone, and one that takes over from another that may be in use */
 void ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
@@ -217,9 +237,10 @@ void ngx_http_admission_tally_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_tally_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
-/* NGX_ERROR: no room */
-ngx_int_t ngx_http_admission_stats_init(ngx_http_admission_zone_t *zone,
-    size_t size);
+/* bytes of all stripes of such a zone; the first one.  NGX_ERROR: no room */
+size_t ngx_http_admission_stats_size(size_t size);
+ngx_int_t ngx_http_admission_stats_make_locked(
+    ngx_http_admission_zone_t *zone);
 void ngx_http_admission_stats_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
@@ -263,8 +284,11 @@ void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
-ngx_int_t ngx_http_admission_revoked_init(ngx_slab_pool_t *shpool,
-    ngx_http_admission_shctx_t *sh, size_t size);
+/* bytes of the table for a zone of this size; the table; and emptied */
+size_t ngx_http_admission_revoked_size(size_t size);
+ngx_int_t ngx_http_admission_revoked_make_locked(
+    ngx_http_admission_zone_t *zone);
+void ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 

@@ -1,5 +1,5 @@
-# How much of the module's shared memory is taken: reads NGINX's slab pool in
-# the memory of a worker.
+# The module's shared memory, as NGINX's slab pool looks in the memory of a
+# worker: how much of it is taken, and who has its lock.
 
 package Admission::Zone;
 
@@ -8,6 +8,9 @@ use v5.36;
 use Carp;
 no warnings 'portable';         # addresses are of 64 bits
 
+use Admission::Test ();
+BEGIN { *wait_until = \&Admission::Test::wait_until }
+
 my $PAGE = 4096;
 
 
@@ -15,11 +18,7 @@ my $PAGE = 4096;
 
 sub used ($nginx, $size) {
     my ($pid) = $nginx->worker_pids;
-
-    open my $maps, '<', "/proc/$pid/maps" or croak "maps: $!";
-    my ($start) = map { /^([0-9a-f]+)-([0-9a-f]+) rw-s/
-                        && hex($2) - hex($1) == $size ? hex $1 : () } <$maps>;
-    croak "no zone of $size bytes" if !defined $start;
+    my $start = address($pid, $size);
 
     # ngx_slab_pool_t up to pfree, after the two words of its lock
 
@@ -37,6 +36,61 @@ sub used ($nginx, $size) {
     }
 
     return $used;
+}
+
+
+# Kills a worker with the lock of the zone, as if it had died at work in it:
+# the lock is its own, and all of the pool is as it happens to be.  Returns its
+# pid.
+
+sub kill_inside ($nginx, $size) {
+    my @pids = $nginx->worker_pids;
+    my $start = address($pids[0], $size);
+
+    # with nobody at work, none has the lock or is about to leave it
+
+    kill STOP => @pids;
+    wait_until { !grep { !stopped($_) } @pids };
+
+    # up to end, after the two words of the lock; there the module's
+    # structure begins
+
+    my ($first, $last) = (peek($pids[0], $start + 16, 11))[9, 10];
+    my ($pid) = peek($pids[0], $start, 1);
+
+    if (!$pid) {
+        $pid = $pids[0];
+        poke($pid, $start, pack 'Q', $pid);
+    }
+
+    poke($pid, $last, pack 'Q', 1);
+    poke($pid, $first, "\x5a" x ($last - $first));
+
+    kill KILL => $pid;
+    kill CONT => @pids;
+    return $pid;
+}
+
+
+sub stopped ($pid) {
+    my $stat = eval { Admission::Test::read_file("/proc/$pid/stat") } // '';
+    return $stat !~ /^.*\) [^TZX] /s;
+}
+
+
+sub address ($pid, $size) {
+    open my $maps, '<', "/proc/$pid/maps" or croak "maps: $!";
+    my ($start) = map { /^([0-9a-f]+)-([0-9a-f]+) rw-s/
+                        && hex($2) - hex($1) == $size ? hex $1 : () } <$maps>;
+
+    return $start // croak "no zone of $size bytes";
+}
+
+
+sub poke ($pid, $at, $bytes) {
+    open my $memory, '+<:raw', "/proc/$pid/mem" or croak "mem: $!";
+    sysseek $memory, $at, 0 or croak "mem: $!";
+    syswrite($memory, $bytes) == length $bytes or croak "mem: $!";
 }
 
 
