@@ -96,6 +96,9 @@ accepted($_) for (
 
 refused('redis://127.0.0.1/1 cluster=on', qr/"1".*database 0 alone/);
 refused('redis://127.0.0.1 redis://127.0.0.2/2', qr/"2".*database 0 alone/);
+refused('redis://127.0.0.1/3 redis://127.0.0.2/0', qr/"3".*database 0 alone/);
+refused('redis://127.0.0.1/x redis://127.0.0.2/0',
+        qr{invalid database "x" in "redis://127.0.0.1/x"});
 refused('rediss://127.0.0.1 redis://127.0.0.2', qr/in the same way/);
 refused('unix:/run/s redis://127.0.0.1', qr{"/run/s".*"redis://host:port"});
 refused('redis://u:s3cret@127.0.0.1 redis://u:s3cret2@127.0.0.2',
