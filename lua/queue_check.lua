@@ -15,9 +15,10 @@ for i = 25, 22 + ARGV[24] * 3, 3 do
 end
 
 -- Most calls: one who waits asks, or a new one joins those who wait.  They
--- bring no entry token, a new one no tier 1 token, and the host knows nothing
--- that Redis does not.  The little of the state that they need is read here
--- by itself, which halves what a call costs.
+-- bring no entry token, a new one no tier 1 token, the host knows nothing that
+-- Redis does not, and Redis was not away just before (see q.note_away).  The
+-- little of the state that they need is read here by itself, which halves what
+-- a call costs.
 if not active and not lower and ARGV[22] == '0'
    and (score and ARGV[18] ~= RESTORE
         or ARGV[18] == CHECK and ARGV[19] == '0')
@@ -25,15 +26,21 @@ then
   local size = call('ZCARD', KEYS[1])
   local set = call('MGET', KEYS[8], KEYS[7])
   local st = call('HMGET', KEYS[9], 'clock', 'touched', 'beacon', 'rate',
-                  'clear', 'restore')
+                  'clear', 'restore', 'step', 'busy', 'settle',
+                  'had', 'met')
   local time = call('TIME')
   local us = time[1] * 1000000 + time[2]
   local ms = math.floor(us / 1000)
   local clock, touched = (st[1] or 0) + 0, (st[2] or 0) + 0
+  local step = math.max((st[7] or ms) + 0, (st[8] or 0) + 0)
+  local settle = (st[9] or 0) - ms
 
   if size > 0 and set[1]
-     and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock)
+     and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock
+                             and (ARGV[13] + 0 <= (st[10] or 0) + 0
+                                  or ARGV[13] + 0 >= (st[11] or 0) + 0))
      and ms >= touched and ms - touched <= 3600000
+     and ms - step <= 1500 and (settle <= 0 or settle > 1500)
   then
     local position
     local did = 0
@@ -141,7 +148,7 @@ end
 -- In at once only if nobody waits; expired slots count until taken back, a
 -- few here, the others by the schedule.
 function q.enter()
-  if q.restoring() or q.size > 0 then
+  if q.restoring() or q.settling() or q.size > 0 then
     return nil
   end
   if not q.paused then

@@ -5,6 +5,9 @@ local WEEK = 604800
 -- ms for which nothing ends after a gap
 local PAUSE = 120000
 
+-- ms, three times that between two steps at most
+local SETTLE = 1500
+
 
 function q.int(n)
   return string.format('%.0f', n)
@@ -15,6 +18,26 @@ end
 q.behind = q.step ~= 0 and (q.ms - math.max(q.step, q.busy) > 10000
                             or q.ms - q.step < -30000)
 q.paused = q.behind or q.ahead(q.gap, PAUSE)
+
+-- No step for a while with users there, though each host makes one every half
+-- second: Redis was away, and may be another one now, without what it had
+-- acknowledged last.  Who knows of that is to be heard before anybody gets in.
+q.away = q.step ~= 0 and q.size + q.active > 0
+         and q.ms - math.max(q.step, q.busy) > SETTLE
+
+function q.settling()
+  return q.ahead(q.settle, SETTLE)
+end
+
+-- Where the clock stood is remembered: with the first that comes it goes on,
+-- and beyond what hosts know of before.
+function q.note_away()
+  if q.away and not q.settling() then
+    q.settle, q.had, q.met = q.ms + SETTLE, q.stored, q.us
+    call('HSET', k.state, 'settle', q.int(q.settle), 'had', q.int(q.had),
+         'met', q.int(q.met))
+  end
+end
 
 function q.now()
   return math.max(q.us, q.clock)
@@ -87,16 +110,19 @@ end
 -- later time of this life tells that Redis came back with older data: another
 -- life of it begins.
 function q.hear_host()
+  q.note_away()
   if q.host_epoch == 0
-     or (q.host_epoch == q.epoch and q.host_clock <= q.stored)
+     or (q.host_epoch == q.epoch and q.host_clock <= q.stored
+         and not (q.host_clock > q.had and q.host_clock < q.met))
   then
     return
   end
   if q.host_epoch == q.epoch then
     q.restore, q.base = 0, q.active
     q.floor, q.floor_until, q.back = 0, 0, 0
+    q.had, q.met = 0, 0
     call('HSET', k.state, 'base', q.int(q.base), 'floor', '0', 'floor_until',
-         '0', 'back', '0')
+         '0', 'back', '0', 'had', '0', 'met', '0')
     q.begin_life()
   end
   q.live()

@@ -30,7 +30,8 @@ local time = call('TIME')
 local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
-                'busy', 'slack', 'slack_at', 'beacon', 'base')
+                'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
+                'had', 'met')
 
 local q = {
   event = ARGV[1],
@@ -76,6 +77,9 @@ local q = {
   slack_at = (st[14] or 0) + 0,
   beacon = (st[15] or 0) + 0,       -- not 0: someone may be in k.leaving
   base = (st[16] or 0) + 0,         -- active in the data that came back
+  settle = (st[17] or 0) + 0,       -- until then nobody is let in
+  had = (st[18] or 0) + 0,          -- what the clock was when Redis was back
+  met = (st[19] or 0) + 0,          -- which was then, us
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and

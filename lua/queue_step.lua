@@ -227,7 +227,7 @@ if q.beacon ~= 0 and call('EXISTS', k.leaving) == 0 then
 end
 
 local admitted = 0
-if due and not q.restoring() then
+if due and not q.restoring() and not q.settling() then
   admitted = q.let_in()
   if admitted > 0 then
     q.touch(k.active, k.admitted, k.stream, k.state)

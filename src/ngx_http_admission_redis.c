@@ -74,6 +74,8 @@ static ngx_int_t ngx_http_admission_redis_send_eval(
     ngx_http_admission_redis_call_t *call);
 static void ngx_http_admission_redis_answer(
     ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
+static void ngx_http_admission_redis_late(
+    ngx_http_admission_redis_call_t *call);
 static void ngx_http_admission_redis_complete(
     ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
 static void ngx_http_admission_redis_log_error(
@@ -347,7 +349,8 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
     call->done = done;
     call->data = data;
     call->answer = ngx_http_admission_redis_answer;
-    call->deadline = ngx_current_msec + redis->conf->timeout;
+    call->wait = redis->conf->timeout;
+    call->deadline = ngx_current_msec + call->wait;
     call->issued = ngx_http_admission_redis_clock();
 
     call->hops = 0;
@@ -443,6 +446,11 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
 {
     ngx_http_admission_redis_t  *redis;
 
+    if (rc == NGX_AGAIN) {
+        ngx_http_admission_redis_late(call);
+        return;
+    }
+
     redis = call->redis;
 
     if (call->probe) {
@@ -485,6 +493,26 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
     }
 
     ngx_http_admission_redis_complete(call, rc, reply);
+}
+
+
+/* the answer is dropped when it comes */
+
+static void
+ngx_http_admission_redis_late(ngx_http_admission_redis_call_t *call)
+{
+    void                              *data;
+    ngx_http_admission_redis_done_pt   done;
+
+    done = call->done;
+    data = call->data;
+
+    call->done = NULL;
+    call->data = NULL;
+
+    if (done) {
+        done(data, NGX_ERROR, NULL);
+    }
 }
 
 

@@ -271,12 +271,16 @@ ngx_http_admission_redis_cluster_probed(
         return;
     }
 
-    /* it runs calls: the slots are its own now */
+    /* it runs calls: the slots of its master are its own now */
 
     node = call->node;
     old = cluster->slots[call->slot];
 
-    for (i = 0; i < NGX_HTTP_ADMISSION_REDIS_SLOTS; i++) {
+    cluster->slots[call->slot] = node;
+
+    /* NULL: a map that came meanwhile says that nobody has it */
+
+    for (i = 0; old && i < NGX_HTTP_ADMISSION_REDIS_SLOTS; i++) {
         if (cluster->slots[i] == old) {
             cluster->slots[i] = node;
         }

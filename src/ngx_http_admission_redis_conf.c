@@ -85,6 +85,10 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
         if (ngx_http_admission_redis_is_url(&arg[i])) {
             rc = ngx_http_admission_redis_set_url(cf, &u, &arg[i]);
 
+            if (rc == NGX_CONF_OK) {
+                rc = ngx_http_admission_redis_make_select(cf, &u);
+            }
+
         } else {
             rc = ngx_http_admission_redis_set_param(cf, &u, &arg[i]);
         }
@@ -105,7 +109,6 @@ ngx_http_admission_redis_parse(ngx_conf_t *cf,
     if (ngx_http_admission_redis_make_ssl(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_read_password(cf, &u) != NGX_CONF_OK
         || ngx_http_admission_redis_make_auth(cf, &u) != NGX_CONF_OK
-        || ngx_http_admission_redis_make_select(cf, &u) != NGX_CONF_OK
         || (conf->cluster
             && ngx_http_admission_redis_check_cluster(cf, &u) != NGX_CONF_OK))
     {
@@ -337,6 +340,8 @@ ngx_http_admission_redis_make_select(ngx_conf_t *cf,
         return NGX_CONF_OK;
     }
 
+    u->select = u->db;
+
     ngx_str_set(&argv[0], "SELECT");
     argv[1] = u->db;
 
@@ -407,7 +412,7 @@ ngx_http_admission_redis_check_cluster(ngx_conf_t *cf,
     if (u->conf->select.len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "database \"%V\" in \"admission_redis\": a cluster "
-                           "has database 0 alone", &u->db);
+                           "has database 0 alone", &u->select);
         return NGX_CONF_ERROR;
     }
 

@@ -20,7 +20,7 @@
 
 
 /*
- * Of the last URL are "url", "shown" and "name", of any the rest; the strings
+ * Of the last URL are "url", "shown", "name" and "db", of any the rest; strings
  * are those of the arguments, or of cf->pool.
  */
 typedef struct {
@@ -32,6 +32,7 @@ typedef struct {
     ngx_str_t                              password;
     ngx_str_t                              password_file;
     ngx_str_t                              db;
+    ngx_str_t                              select;   /* a db that is not 0 */
 
     ngx_http_admission_redis_ssl_params_t  ssl;
 

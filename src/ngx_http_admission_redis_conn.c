@@ -33,8 +33,10 @@
 
 
 static void ngx_http_admission_redis_timer_handler(ngx_event_t *ev);
-static ngx_msec_int_t ngx_http_admission_redis_time_left(
+static void ngx_http_admission_redis_tell_late(
     ngx_http_admission_redis_conn_t *conn);
+static ngx_msec_int_t ngx_http_admission_redis_time_left(
+    ngx_http_admission_redis_conn_t *conn, ngx_uint_t all);
 
 
 ngx_http_admission_redis_conn_t *
@@ -244,6 +246,9 @@ ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
         return NGX_ERROR;
     }
 
+    call->late = 0;
+    call->limit = ngx_current_msec + call->wait;
+
     ngx_queue_insert_tail(&conn->calls, &call->queue);
     ngx_http_admission_redis_queue_changed(conn);
     ngx_http_admission_redis_arm(conn, call->deadline);
@@ -259,7 +264,6 @@ ngx_http_admission_redis_conn_send(ngx_http_admission_redis_conn_t *conn,
 static void
 ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
 {
-    ngx_msec_int_t                    left;
     ngx_http_admission_redis_conn_t  *conn;
 
     conn = ev->data;
@@ -290,10 +294,8 @@ ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
         return;
     }
 
-    left = ngx_http_admission_redis_time_left(conn);
-
-    if (left > 0) {
-        ngx_add_timer(&conn->timer, (ngx_msec_t) left);
+    if (ngx_http_admission_redis_time_left(conn, 0) > 0) {
+        ngx_http_admission_redis_tell_late(conn);
         return;
     }
 
@@ -315,9 +317,65 @@ ngx_http_admission_redis_timer_handler(ngx_event_t *ev)
 }
 
 
-static ngx_msec_int_t
-ngx_http_admission_redis_time_left(ngx_http_admission_redis_conn_t *conn)
+/*
+ * One that was sent again has an earlier deadline than those before it, and
+ * that it is over says nothing of the connection.
+ */
+
+static void
+ngx_http_admission_redis_tell_late(ngx_http_admission_redis_conn_t *conn)
 {
+    ngx_msec_int_t                    left;
+    ngx_queue_t                      *q, unsent;
+    ngx_http_admission_redis_call_t  *call;
+
+    ngx_queue_init(&unsent);
+
+    q = ngx_queue_head(&conn->calls);
+
+    while (q != ngx_queue_sentinel(&conn->calls)) {
+        call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
+        q = ngx_queue_next(q);
+
+        if (call->late
+            || (ngx_msec_int_t) (call->deadline - ngx_current_msec) > 0)
+        {
+            continue;
+        }
+
+        if (conn->state != ngx_http_admission_redis_ready) {
+            ngx_http_admission_redis_breaker_neither(&conn->breaker);
+
+            ngx_queue_remove(&call->queue);
+            ngx_queue_insert_tail(&unsent, &call->queue);
+            continue;
+        }
+
+        call->late = 1;
+        call->answer(call, NGX_AGAIN, NULL);
+
+        /* others may have come, but none has gone */
+
+        q = ngx_queue_next(&call->queue);
+    }
+
+    ngx_http_admission_redis_queue_changed(conn);
+
+    left = ngx_http_admission_redis_time_left(conn, 1);
+
+    ngx_http_admission_redis_arm(conn, ngx_current_msec + ngx_max(left, 0));
+
+    ngx_http_admission_redis_complete_lost(&unsent);
+}
+
+
+/* all: to whatever has to be seen to first, else to the connection's end */
+
+static ngx_msec_int_t
+ngx_http_admission_redis_time_left(ngx_http_admission_redis_conn_t *conn,
+    ngx_uint_t all)
+{
+    ngx_msec_t                        till;
     ngx_msec_int_t                    left, min;
     ngx_queue_t                      *q;
     ngx_http_admission_redis_call_t  *call;
@@ -328,14 +386,13 @@ ngx_http_admission_redis_time_left(ngx_http_admission_redis_conn_t *conn)
         min = (ngx_msec_int_t) (conn->deadline - ngx_current_msec);
     }
 
-    /* one that was sent again has an earlier deadline than those before it */
-
     for (q = ngx_queue_head(&conn->calls);
          q != ngx_queue_sentinel(&conn->calls);
          q = ngx_queue_next(q))
     {
         call = ngx_queue_data(q, ngx_http_admission_redis_call_t, queue);
-        left = (ngx_msec_int_t) (call->deadline - ngx_current_msec);
+        till = (all && !call->late) ? call->deadline : call->limit;
+        left = (ngx_msec_int_t) (till - ngx_current_msec);
 
         if (left < min) {
             min = left;

@@ -66,6 +66,9 @@ struct ngx_http_admission_redis_conf_s {
 /*
  * rc and reply as a completion's.  The call has left the pipeline and belongs
  * to the handler, which may send it again.
+ *
+ * NGX_AGAIN: its deadline has passed, no more.  It was sent late and may well
+ * be answered: it stays where it is, and comes back another time.
  */
 typedef void (*ngx_http_admission_redis_answer_pt)(
     ngx_http_admission_redis_call_t *call, ngx_int_t rc, redisReply *reply);
@@ -84,6 +87,8 @@ struct ngx_http_admission_redis_call_s {
 
     ngx_queue_t                            queue;
     ngx_msec_t                             deadline;
+    ngx_msec_t                             wait;     /* ms for an answer: */
+    ngx_msec_t                             limit;    /* then nobody is there */
     ngx_http_admission_redis_answer_pt     answer;
 
     ngx_uint_t                             nbufs;
@@ -105,6 +110,7 @@ struct ngx_http_admission_redis_call_s {
     uint64_t                               issued;   /* us, when */
     unsigned                               background:1;
     unsigned                               probe:1;  /* at a replica */
+    unsigned                               late:1;   /* its owner was told */
 
     size_t                                 size;     /* of the command */
     size_t                                 count;    /* of its "*N\r\n" */
@@ -150,7 +156,8 @@ void ngx_http_admission_redis_conn_close(
     ngx_http_admission_redis_conn_t *conn);
 
 /*
- * Takes a call with its bufs, deadline and answer set.  NGX_ERROR: not taken,
+ * Takes a call with its bufs, deadline, wait and answer set; wait reaches to
+ * the deadline or, where it was sent before, beyond.  NGX_ERROR: not taken,
  * Redis is known to be down or no connection can be made.  Answers nothing
  * itself.
  */

@@ -124,7 +124,10 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
         }
     }
 
+    /* one that does not answer is left alone until it answers a PING */
+
     if ((unused || conn->answered)
+        && fault != ngx_http_admission_redis_timed_out
         && conn->breaker.state != ngx_http_admission_redis_breaker_open)
     {
         conn->failures = 0;

@@ -237,6 +237,7 @@ ngx_http_admission_redis_node_ask(ngx_http_admission_redis_node_t *node,
                       NGX_HTTP_ADMISSION_REDIS_ASK_MAX);
 
     call->deadline = ngx_current_msec + timeout;
+    call->wait = timeout;
     call->answer = answer;
     call->data = data;
 

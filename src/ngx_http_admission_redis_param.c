@@ -15,52 +15,68 @@
 #define NGX_HTTP_ADMISSION_REDIS_TIMEOUT_MAX   60000     /* ms */
 
 
+typedef struct ngx_http_admission_redis_param_s
+    ngx_http_admission_redis_param_t;
+
+
 typedef char *(*ngx_http_admission_redis_set_pt)(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 
 
-typedef struct {
+struct ngx_http_admission_redis_param_s {
     ngx_str_t                              name;
     ngx_http_admission_redis_set_pt        set;
-} ngx_http_admission_redis_param_t;
+    size_t                                 offset;   /* of a text, in u */
+};
 
 
 static char *ngx_http_admission_redis_set_timeout(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 static char *ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 static char *ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls_cert(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
-static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf, ngx_str_t *param,
-    char *name, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 static char *ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 static char *ngx_http_admission_redis_set_breaker(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value);
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
 
 
 static ngx_http_admission_redis_param_t  ngx_http_admission_redis_params[] = {
 
-    { ngx_string("timeout"), ngx_http_admission_redis_set_timeout },
-    { ngx_string("password_file"),
-      ngx_http_admission_redis_set_password_file },
-    { ngx_string("prefix"), ngx_http_admission_redis_set_prefix },
-    { ngx_string("tls_ca"), ngx_http_admission_redis_set_tls_ca },
-    { ngx_string("tls_cert"), ngx_http_admission_redis_set_tls_cert },
-    { ngx_string("tls_key"), ngx_http_admission_redis_set_tls_key },
-    { ngx_string("tls_name"), ngx_http_admission_redis_set_tls_name },
-    { ngx_string("cluster"), ngx_http_admission_redis_set_cluster },
-    { ngx_string("breaker"), ngx_http_admission_redis_set_breaker },
+    { ngx_string("timeout"), ngx_http_admission_redis_set_timeout, 0 },
 
-    { ngx_null_string, NULL }
+    { ngx_string("password_file"),
+      ngx_http_admission_redis_set_password_file, 0 },
+
+    { ngx_string("prefix"), ngx_http_admission_redis_set_prefix, 0 },
+
+    { ngx_string("tls_ca"), ngx_http_admission_redis_set_tls,
+      offsetof(ngx_http_admission_redis_url_t, ssl.ca) },
+
+    { ngx_string("tls_cert"), ngx_http_admission_redis_set_tls,
+      offsetof(ngx_http_admission_redis_url_t, ssl.cert) },
+
+    { ngx_string("tls_key"), ngx_http_admission_redis_set_tls,
+      offsetof(ngx_http_admission_redis_url_t, ssl.key) },
+
+    { ngx_string("tls_name"), ngx_http_admission_redis_set_tls,
+      offsetof(ngx_http_admission_redis_url_t, ssl.name) },
+
+    { ngx_string("cluster"), ngx_http_admission_redis_set_cluster, 0 },
+
+    { ngx_string("breaker"), ngx_http_admission_redis_set_breaker, 0 },
+
+    { ngx_null_string, NULL, 0 }
 };
 
 
@@ -86,7 +102,7 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
             if (param->name.len == name.len
                 && ngx_strncmp(param->name.data, name.data, name.len) == 0)
             {
-                return param->set(cf, u, &value);
+                return param->set(cf, u, param, &value);
             }
         }
     }
@@ -115,7 +131,8 @@ ngx_http_admission_redis_set_param(ngx_conf_t *cf,
 
 static char *
 ngx_http_admission_redis_set_timeout(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
 {
     ngx_int_t  ms;
 
@@ -143,7 +160,8 @@ ngx_http_admission_redis_set_timeout(ngx_conf_t *cf,
 
 static char *
 ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
 {
     if (u->password_file.len) {
         return "has a duplicate \"password_file=\"";
@@ -164,7 +182,8 @@ ngx_http_admission_redis_set_password_file(ngx_conf_t *cf,
 
 static char *
 ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
 {
     ngx_uint_t  i;
 
@@ -191,56 +210,29 @@ ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
 
 
 static char *
-ngx_http_admission_redis_set_tls_ca(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
-{
-    return ngx_http_admission_redis_set_tls(cf, &u->ssl.ca, "tls_ca", value);
-}
-
-
-static char *
-ngx_http_admission_redis_set_tls_cert(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
-{
-    return ngx_http_admission_redis_set_tls(cf, &u->ssl.cert, "tls_cert",
-                                            value);
-}
-
-
-static char *
-ngx_http_admission_redis_set_tls_key(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
-{
-    return ngx_http_admission_redis_set_tls(cf, &u->ssl.key, "tls_key", value);
-}
-
-
-static char *
-ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
-{
-    return ngx_http_admission_redis_set_tls(cf, &u->ssl.name, "tls_name",
-                                            value);
-}
-
-
-static char *
-ngx_http_admission_redis_set_tls(ngx_conf_t *cf, ngx_str_t *param, char *name,
+ngx_http_admission_redis_set_tls(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
     ngx_str_t *value)
 {
-    if (param->len) {
+    ngx_str_t  *text;
+
+    text = (ngx_str_t *) ((u_char *) u + param->offset);
+
+    if (text->len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "duplicate \"%s=\" in \"admission_redis\"", name);
+                           "duplicate \"%V=\" in \"admission_redis\"",
+                           &param->name);
         return NGX_CONF_ERROR;
     }
 
     if (value->len == 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "empty \"%s=\" in \"admission_redis\"", name);
+                           "empty \"%V=\" in \"admission_redis\"",
+                           &param->name);
         return NGX_CONF_ERROR;
     }
 
-    *param = *value;
+    *text = *value;
 
     return NGX_CONF_OK;
 }
@@ -248,7 +240,8 @@ ngx_http_admission_redis_set_tls(ngx_conf_t *cf, ngx_str_t *param, char *name,
 
 static char *
 ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
 {
     if (u->cluster) {
         return "has a duplicate \"cluster=\"";
@@ -270,7 +263,8 @@ ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
 
 static char *
 ngx_http_admission_redis_set_breaker(ngx_conf_t *cf,
-    ngx_http_admission_redis_url_t *u, ngx_str_t *value)
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
 {
     if (u->breaker) {
         return "has a duplicate \"breaker=\"";

@@ -308,6 +308,10 @@ ngx_http_admission_redis_sentinel_answer(ngx_http_admission_redis_call_t *call,
     if (rc == NGX_OK
         && ngx_http_admission_redis_sentinel_set(sentinel, reply) == NGX_OK)
     {
+        /* calls that are out at an old master end before it is forgotten */
+
+        ngx_post_event(&sentinel->swept, &ngx_posted_events);
+
         ngx_http_admission_redis_timer(&sentinel->timer,
                      ngx_http_admission_redis_conn_down(sentinel->master->conn)
                      ? NGX_HTTP_ADMISSION_REDIS_SENTINEL_RETRY
@@ -386,15 +390,11 @@ ngx_http_admission_redis_sentinel_set(
     sentinel->master = node;
     sentinel->failed = 0;
 
-    ngx_post_event(&sentinel->swept, &ngx_posted_events);
-
     ngx_http_admission_redis_hold_news(sentinel->hold);
 
     return NGX_OK;
 }
 
-
-/* calls that are out at the old master end before it is forgotten */
 
 static void
 ngx_http_admission_redis_sentinel_sweep(ngx_event_t *ev)

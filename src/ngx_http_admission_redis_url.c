@@ -78,6 +78,7 @@ ngx_http_admission_redis_set_url(ngx_conf_t *cf,
     ngx_str_t  rest;
 
     u->url = *arg;
+    ngx_str_null(&u->db);
 
     if (ngx_http_admission_redis_show(cf, u) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;

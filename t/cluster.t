@@ -254,6 +254,49 @@ $nginx->quit;
 $_->stop for @circle;
 
 
+# ---- a call that is sent to another node when most of its time is over: it is
+# answered in time, and that is no fault of the node
+
+sub owns_all ($port) {
+    return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n\$9\r\n127.0.0.1\r\n:$port\r\n"
+           . "\$1\r\nx\r\n";
+}
+
+my $second = Admission::FakeRedis->start(sub ($c) {
+    while (my @argv = $c->command) {
+        sleep 0.6 * slow if uc $argv[0] eq 'EVALSHA';
+        $c->write("-ERR no\r\n");
+    }
+});
+
+my $first_port = free_port;
+my $first = Admission::FakeRedis->start(sub ($c) {
+    while (my @argv = $c->command) {
+        my $late = uc $argv[0] eq 'EVALSHA' && $argv[3] =~ /late/;
+
+        sleep 0.6 * slow if $late;
+        $c->write(uc $argv[0] eq 'CLUSTER' ? owns_all($first_port)
+                  : $late ? '-MOVED ' . $cluster->slot('{late}')
+                            . ' 127.0.0.1:' . $second->port . "\r\n"
+                  : "-ERR no\r\n");
+    }
+}, port => $first_port);
+
+$nginx = small($first->url . ' cluster=on');
+$r = joins($nginx, 'late');
+is $r->status, 503, 'late at another node: 503';
+cmp_ok $r->time, '<', 1.1 * slow, 'within the deadline';
+
+my $came = wait_until { grep { $_->[1] eq 'EVALSHA' } $second->commands };
+ok $came, 'it was sent there';
+sleep 0.6 * slow;
+unlike $nginx->error_log, qr/\b(?:down|breaker)\b/, 'which is not down for it';
+is $second->connections, 1, 'and keeps its connection';
+
+$nginx->quit;
+$_->stop for $first, $second;
+
+
 # ---- nonsense in place of a map
 
 my %broken = (

@@ -50,7 +50,7 @@ sub contexts ($flags) {
 
 my %parameter = map { $_ => 1 }
     $code =~ /_conf_param\(\S+, "(\w+)"/g,
-    $code =~ /\{ ngx_string\("(\w+)"\),\s+ngx_http_admission_redis_set_\w+ \}/g;
+    $code =~ /\{ ngx_string\("(\w+)"\),\s+ngx_http_admission_redis_set_\w+,/g;
 
 cmp_ok scalar(keys %parameter), '>', 15, 'parameters are found in the code';
 is_deeply [ grep { $doc{directives} !~ /\b$_=/ } sort keys %parameter ], [],

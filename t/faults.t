@@ -6,29 +6,9 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
 
+use Admission::Behind;
 use Admission::Faults;
-use Admission::Proxy;
 use Admission::Redis;
-
-
-# What the site sees as its Redis: NGINX goes through the proxy, the test to
-# the master of the moment.
-
-package Behind {
-    sub new ($class, $redis) {
-        return bless { master => $redis,
-                       proxy => Admission::Proxy->start($redis->port) },
-            $class;
-    }
-
-    sub proxy ($self)       { return $self->{proxy} }
-    sub cmd ($self, @argv)  { return $self->{master}->cmd(@argv) }
-
-    sub url ($self) {
-        return $self->{master}->url(port => $self->{proxy}->port);
-    }
-}
-
 
 my $redis = Admission::Redis->start;
 my $replica = Admission::Redis->start(
@@ -36,7 +16,7 @@ my $replica = Admission::Redis->start(
                 'repl-diskless-sync-delay 0' ]);
 $_->{timeout} = 2 for $redis, $replica;
 
-my $behind = Behind->new($redis);
+my $behind = Admission::Behind->new($redis);
 my $faults = Admission::Faults->new(redis => $behind, arrive => 20,
                                     lossy => 1,
                                     users => sanitized ? 250 : 500);
@@ -53,8 +33,7 @@ $faults->at(14, 'Redis goes on', sub { $redis->sigcont });
 $faults->at(17, 'the master is demoted', sub {
     $replica->cmd('REPLICAOF', 'NO', 'ONE');
     $redis->cmd('REPLICAOF', '127.0.0.1', $replica->port);
-    $proxy->lead($replica->port);
-    $behind->{master} = $replica;
+    $behind->lead($replica);
     $faults->watch(promoted => sub { 1 });
 }, outage => 3);
 

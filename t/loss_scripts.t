@@ -97,6 +97,61 @@ subtest 'older data, twice' => sub {
 };
 
 
+# A replica that takes over does not know who was let in last, and the host
+# that speaks first does not either: nobody is let in until the others, who
+# make steps as often, had the time to tell.
+
+subtest 'older data, known to one of two hosts' => sub {
+    my $lossy = sub ($e) {
+        my %in = map { $_ => $e->ask($_) } qw(a b c);
+        $e->ask($_) for qw(x y z);
+        go_by($e, 2);
+
+        my $knew = $e->admin;
+        my $clock_then = $redis->cmd('HGET', $e->key('state'), 'clock');
+
+        # the last moment is gone, and Redis was for two seconds
+        $redis->cmd('ZREM', $e->key($_), 'b', 'c') for qw(active admitted);
+        $redis->cmd('HSET', $e->key('state'), 'clock', $clock_then - 1000);
+        $redis->set_clock($clock += 2);
+        return $knew;
+    };
+
+    my $e = event(threshold => 3);
+    my $knew = $lossy->($e);
+
+    is($e->ask('new')->{state}, 'waiting', 'who comes first waits');
+    $e->step;
+    is_deeply([$e->active], ['a'], 'the other one lets nobody in');
+
+    $e->{host} = { epoch => $knew->{epoch}, clock => $knew->{clock},
+                   active => 3 };
+    $e->step;
+    $e->{host} = {};
+    go_by($e, 4);
+    is_deeply([$e->active], ['a'], 'nor does anybody once it is known');
+
+    # nobody knows better: after a moment
+
+    $e = event(threshold => 3);
+    $lossy->($e);
+    $e->step;
+    is_deeply([$e->active], ['a'], 'nothing was lost: a moment');
+    go_by($e, 2);
+    is_deeply([$e->active], [qw(a x y)], 'then in order');
+
+    # somebody comes while nobody waits
+
+    $e = event(threshold => 3);
+    $e->ask('a');
+    go_by($e, 2);
+    $redis->set_clock($clock += 2);
+    is($e->ask('b')->{state}, 'waiting', 'nobody waits: a moment as well');
+    go_by($e, 3);
+    is_deeply([$e->active], [qw(a b)], 'and is in');
+};
+
+
 # A slot has run out; then the clock goes back, before the end of its token.
 
 subtest 'a token that has expired, and a clock that goes back' => sub {

@@ -376,7 +376,7 @@ subtest 'a gap' => sub {
     is($e->ask('a', mode => 'heartbeat')->{state}, 'in', 'it is renewed');
 
     # the pause over
-    $redis->cmd('HSET', $e->key('state'), 'gap', 0);
+    $redis->cmd('HSET', $e->key('state'), 'gap', 0, 'settle', 0);
     later(300);
     $e->ask($_, mode => 'status') for qw(b c);
     $e->next_step;

@@ -27,6 +27,8 @@ END
         admission_user  jwt;
 
         location /api/queue/  { admission_queue_api; }
+        location /limited/    { admission_rate_limit queue rate=240r/m;
+                                admission_queue_api; }
         location /gated/      { admission_event concert;
                                 admission_tier2 on;
                                 return 204; }
@@ -41,8 +43,8 @@ sub nginx ($redis, %opt) {
     return Admission::Nginx->start(conf($redis), %opt);
 }
 
-sub check ($nginx, $who = 'alice') {
-    return post($nginx->port, '/api/queue/check/concert',
+sub check ($nginx, $who = 'alice', $at = 'api') {
+    return post($nginx->port, "/$at/queue/check/concert",
                 bearer => user_token($user, userId => $who));
 }
 
@@ -94,6 +96,9 @@ accepted($_) for (
 
 refused('redis://127.0.0.1/1 cluster=on', qr/"1".*database 0 alone/);
 refused('redis://127.0.0.1 redis://127.0.0.2/2', qr/"2".*database 0 alone/);
+refused('redis://127.0.0.1/3 redis://127.0.0.2/0', qr/"3".*database 0 alone/);
+refused('redis://127.0.0.1/x redis://127.0.0.2/0',
+        qr{invalid database "x" in "redis://127.0.0.1/x"});
 refused('rediss://127.0.0.1 redis://127.0.0.2', qr/in the same way/);
 refused('unix:/run/s redis://127.0.0.1', qr{"/run/s".*"redis://host:port"});
 refused('redis://u:s3cret@127.0.0.1 redis://u:s3cret2@127.0.0.2',
@@ -297,6 +302,23 @@ for (1 .. 5) {
 
 ok back($nginx) < 2 * slow, 'works after clients vanished';
 ok wait_until { fd_count($worker) <= $fds }, 'no descriptor is left';
+
+
+# a request with a limit asks twice, and does not wait twice
+
+$nginx = nginx($redis->url);
+is check($nginx, 'alice', 'limited')->status, 200, 'with a limit';
+
+$redis->sigstop;
+@answers = map { check($nginx, 'alice', 'limited') } 1 .. 2;
+$redis->sigcont;
+
+ok in_time($answers[0]), 'stopped: 503 within one deadline'
+    or diag $answers[0]->time;
+cmp_ok $answers[1]->time, '<', $timeout / 2 * slow,
+       'and after a single call that was not answered at once';
+ok back($nginx) < 2 * slow, 'continued: back within 2 s';
+$nginx->quit;
 
 
 # ---- what is no Redis, or a broken one

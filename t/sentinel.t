@@ -12,6 +12,8 @@ use Admission::Nginx;
 use Admission::Sentinel;
 use Admission::Site;
 
+use Time::HiRes qw(time);
+
 my $sentinel = Admission::Sentinel->start;
 
 sub small ($redis, $timeout = 1000 * slow) {
@@ -68,6 +70,49 @@ for my $bytes ("-ERR unknown command\r\n", "+OK\r\n", "*1\r\n\$1\r\nx\r\n",
     $nginx->quit;
     $fake->stop;
 }
+
+
+# ---- a master that says nothing any more: calls are out there when another
+# one is named, and when they are over it is left alone
+
+my $mute = Admission::FakeRedis->start(sub ($c) { $c->hang });
+my $named = test_dir . '/named';
+write_file($named, $mute->port);
+
+my $fake = Admission::FakeRedis->start(sub ($c) {
+    while (my @argv = $c->command) {
+        my $port = read_file($named);
+        $c->write(uc $argv[0] eq 'SENTINEL'
+                  ? "*2\r\n\$9\r\n127.0.0.1\r\n\$5\r\n$port\r\n"
+                  : "+OK\r\n");
+    }
+});
+
+$nginx = small('redis+sentinel://tickets:tickets@127.0.0.1:' . $fake->port
+               . '/x', 4000 * slow);
+my $out = Admission::HTTP->connect($nginx->port);
+$out->send("POST /api/queue/check/small HTTP/1.0\r\nAuthorization: Bearer "
+           . Admission::Site->user('bob') . "\r\n\r\n");
+
+ok wait_until { $mute->connections }, 'a call is out at a mute master';
+write_file("$named.new", $sentinel->master->port);
+rename "$named.new", $named;
+
+ok wait_until { joins($nginx)->status == 200 }, 'calls go to another one';
+is $out->response('POST', 20)->status, 503, 'and that one fails';
+
+# a look at the sentinels, every second, and it is forgotten
+my $since;
+my $alone = wait_until {
+    my $n = $mute->connections;
+    $since = undef if ($since // [0])->[0] != $n;
+    $since //= [ $n, time ];
+    time - $since->[1] >= 3 * slow;
+} 10;
+ok $alone, 'the mute one is left alone';
+
+$nginx->quit;
+$_->stop for $mute, $fake;
 
 
 # ---- a failover by hand, and one since the master died

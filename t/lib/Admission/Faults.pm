@@ -23,19 +23,21 @@ BEGIN {
 }
 
 
-# redis, users, threshold (30), timeout in ms (1000), arrive, stay, time of
-# the run (120); lossy: Redis may forget what it had acknowledged just before:
-# until the hosts that know of it say so, others may be let in
+# redis, users, event (concert), threshold (30), timeout in ms (1000), arrive,
+# stay, time of the run (120); lossy: Redis may forget what it had acknowledged
+# just before: until the hosts that know of it say so, others may be let in
 
 sub new ($class, %opt) {
-    my $self = bless { users => 300, threshold => 30, timeout => 1000,
-                       arrive => 8, stay => [0.2, 1], run => 120, %opt,
+    my $self = bless { users => 300, event => 'concert', threshold => 30,
+                       timeout => 1000, arrive => 8, stay => [0.2, 1],
+                       run => 120, %opt,
                        windows => [] }, $class;
 
     my $timeout = $self->{timeout} * slow;
 
     $self->{site} = Admission::Site->start(
         instances => 2, connections => 1024, redis => $self->{redis},
+        event => $self->{event},
         timeout => "${timeout}ms",
         http => 'log_format faults "$msec $request_time $status $uri";'
                 . ' access_log faults.log faults;',

@@ -108,11 +108,7 @@ sub refused ($self) {
 
 
 sub launch ($self) {
-    $self->{process} = Admission::Process->start(
-        name => "redis-$self->{port}", dir => $self->{dir},
-        env => $self->{env} // {},
-        command => [ 'redis-server', "$self->{dir}/redis.conf",
-                     $self->{args}->@* ]);
+    $self->begin;
 
     wait_until {
         !$self->{process}->alive
@@ -121,6 +117,17 @@ sub launch ($self) {
 
     croak 'redis-server did not start: ' . $self->{process}->output
         if !$self->{process}->alive;
+}
+
+
+# Without waiting until it answers.
+
+sub begin ($self) {
+    $self->{process} = Admission::Process->start(
+        name => "redis-$self->{port}", dir => $self->{dir},
+        env => $self->{env} // {},
+        command => [ 'redis-server', "$self->{dir}/redis.conf",
+                     $self->{args}->@* ]);
 }
 
 
