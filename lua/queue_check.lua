@@ -25,7 +25,7 @@ then
   local size = call('ZCARD', KEYS[1])
   local set = call('MGET', KEYS[8], KEYS[7])
   local st = call('HMGET', KEYS[9], 'clock', 'touched', 'beacon', 'rate',
-                  'clear', 'restore')
+                  'clear', 'restore', 'total')
   local time = call('TIME')
   local us = time[1] * 1000000 + time[2]
   local ms = math.floor(us / 1000)
@@ -62,7 +62,8 @@ then
              set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
              set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
              set_threshold, math.max((st[5] or 0) + 0, ARGV[15] + 0),
-             restore > 0 and restore <= ARGV[7] + 0 and restore or 0 }
+             restore > 0 and restore <= ARGV[7] + 0 and restore or 0,
+             (st[7] or 0) + 0 }
   end
 end
 

@@ -27,7 +27,7 @@ local time = call('TIME')
 local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
-                'busy', 'slack', 'slack_at', 'beacon', 'base')
+                'busy', 'slack', 'slack_at', 'beacon', 'base', 'total')
 
 local q = {
   event = ARGV[1],
@@ -73,6 +73,7 @@ local q = {
   slack_at = (st[14] or 0) + 0,
   beacon = (st[15] or 0) + 0,       -- not 0: someone may be in k.leaving
   base = (st[16] or 0) + 0,         -- active in the data that came back
+  total = (st[17] or 0) + 0,        -- admissions ever, in this data
 }
 
 
@@ -91,5 +92,6 @@ function q.reply(state, position, score, adm, expires)
   return { state, position or 0, q.size, q.active, q.threshold(), q.us,
            q.stored, q.epoch, score or 0, adm or 0, expires or 0,
            q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,
-           q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0 }
+           q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0,
+           q.total }
 end

@@ -36,6 +36,7 @@ enum {
     NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD,
     NGX_HTTP_ADMISSION_REPLY_CLEAR,
     NGX_HTTP_ADMISSION_REPLY_RESTORE,
+    NGX_HTTP_ADMISSION_REPLY_TOTAL,
     NGX_HTTP_ADMISSION_REPLY_FIELDS
 };
 
@@ -542,7 +543,9 @@ ngx_http_admission_queue_parse(redisReply *reply,
     state->clock = answer->clock;
     state->stored = answer->clock;
     state->epoch = answer->epoch;
+    state->size = answer->size;
     state->active = answer->active;
+    state->admitted = v[NGX_HTTP_ADMISSION_REPLY_TOTAL];
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
     state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
