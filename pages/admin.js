@@ -332,7 +332,7 @@ function fill(card, event) {
   if (card.drawn === last) return;
   card.drawn = last;
   draw(card.room.values.waiting, series(id, ROOM_WAITING));
-  draw(card.room.values.served, perMinute(id, SERVING));
+  draw(card.room.values.served, perMinute(id, SERVED));
   draw(card.queue.values.queued, series(id, QUEUE_WAITING));
   draw(card.queue.values.inside, series(id, INSIDE));
   draw(card.queue.values.admitted, perMinute(id, ADMITTED));
@@ -356,9 +356,9 @@ function fillRoom(part, event) {
     : event.waiting > 0 ? L(`Everybody goes straight on. ${people(event.waiting)} had a number when it was turned off.`, `모두 바로 들어갑니다. 껐을 때 ${people(event.waiting)}이 번호를 갖고 있었습니다.`)
     : L("Everybody goes straight on.", "모두 바로 들어갑니다."));
   write(part.values.waiting, on ? event.waiting : 0);
-  write(part.values.served, lately(event.eventId, SERVING));
+  write(part.values.served, lately(event.eventId, SERVED));
   facts(part, [
-    on && L(`Number ${count(event.servingCounter)} of ${count(event.nextPosition)}`, `${count(event.nextPosition)}번 중 ${count(event.servingCounter)}번까지`),
+    on && L(`Number ${count(served(event))} of ${count(event.nextPosition)}`, `${count(event.nextPosition)}번 중 ${count(served(event))}번까지`),
     L(`Rate ${count(event.rate)} a second`, `초당 ${count(event.rate)}명`) + (event.rate === event.configuredRate ? "" : L(` (configured: ${count(event.configuredRate)})`, ` (설정값 ${count(event.configuredRate)}명)`)),
     on && event.setBy === "config" && L("On by configuration", "설정으로 켜짐")
   ]);
@@ -469,6 +469,7 @@ document.documentElement.lang = L("en", "ko");
 document.title = L("Admission", "입장 관리");
 put($("heading"), L("Admission", "입장 관리"));
 put($("find-label"), L("Find an event", "이벤트 찾기"));
+$("out").textContent = L("Sign out", "로그아웃");
 $("find").placeholder = L("Find an event", "이벤트 찾기");
 $("page").hidden = false;
 tick();

@@ -35,7 +35,7 @@ const switches = {
     label: L("Resume…", "다시 이어가기…"), title: L("Resume the waiting room?", "대기실을 이어서 켤까요?"), verb: L("Resume", "이어가기"),
     done: L("The waiting room goes on.", "대기실을 이어서 켰습니다."),
     words: event => [
-      L(`It goes on where it stopped: of ${count(event.nextPosition)} numbers given out ${count(event.servingCounter)} have been let in, and ${people(event.waiting)} wait again.`, `멈춘 곳에서 이어갑니다. 발급한 번호 ${count(event.nextPosition)}개 중 ${count(event.servingCounter)}번까지 입장했고, ${people(event.waiting)}이 다시 기다립니다.`),
+      L(`It goes on where it stopped: of ${count(event.nextPosition)} numbers given out ${count(served(event))} have been let in, and ${people(event.waiting)} wait again.`, `멈춘 곳에서 이어갑니다. 발급한 번호 ${count(event.nextPosition)}개 중 ${count(served(event))}번까지 입장했고, ${people(event.waiting)}이 다시 기다립니다.`),
       L("Everybody else without a turn gets the next numbers.", "그 밖의 방문자는 다음 번호를 받습니다."),
       keepsWaiting(event)
     ],

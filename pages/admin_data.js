@@ -82,7 +82,7 @@ const STEP = 5, SPAN = 180, KEPT = 40;
 
 // the columns of a row; the first is when
 
-const WHEN = 0, ROOM_WAITING = 1, SERVING = 2, QUEUE_WAITING = 3, INSIDE = 4, ADMITTED = 5;
+const WHEN = 0, ROOM_WAITING = 1, SERVED = 2, QUEUE_WAITING = 3, INSIDE = 4, ADMITTED = 5;
 
 let past;
 try {
@@ -92,6 +92,11 @@ try {
 }
 
 const rowsOf = id => Array.isArray(past.get(id)) ? past.get(id) : [];
+
+// the counter may be ahead of the numbers given out
+
+const served = event => Math.min(event.servingCounter, event.nextPosition);
+
 const slot = () => Math.floor(Date.now() / 1000 / STEP);
 
 // returns whether a new row was begun
@@ -105,7 +110,7 @@ function remember(events) {
     const had = rowsOf(id);
     const rows = had.filter(row => Array.isArray(row) && row[WHEN] > now - SPAN && row[WHEN] < now);
     begun = begun || !rows.length || had[had.length - 1][WHEN] !== now;
-    rows.push([now, event.isActive ? event.waiting : 0, event.servingCounter, event.queueSize, event.currentUsers, event.admitted]);
+    rows.push([now, event.isActive ? event.waiting : 0, served(event), event.queueSize, event.currentUsers, event.admitted]);
     known.set(id, rows);
   }
   past = known;
