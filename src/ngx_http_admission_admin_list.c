@@ -84,8 +84,8 @@ static ngx_uint_t ngx_http_admission_list_wants(
 static ngx_uint_t ngx_http_admission_list_has(ngx_str_t *text,
     ngx_str_t *part);
 static ngx_int_t ngx_http_admission_list_compare(
-    ngx_http_admission_list_t *list, ngx_http_admission_listed_t *one,
-    ngx_http_admission_listed_t *two);
+    ngx_http_admission_list_t *list, int64_t busy,
+    ngx_http_admission_view_t *view, ngx_http_admission_listed_t *listed);
 static ngx_int_t ngx_http_admission_list_answer(
     ngx_http_admission_api_call_t *call, ngx_http_admission_list_t *list);
 static u_char *ngx_http_admission_list_event(u_char *p, u_char *last,
@@ -322,7 +322,8 @@ static void
 ngx_http_admission_list_add(ngx_http_admission_list_t *list,
     ngx_http_admission_view_t *view, ngx_http_admission_event_conf_t *conf)
 {
-    ngx_uint_t                     i;
+    int64_t                        busy;
+    ngx_uint_t                     first, last, middle;
     ngx_http_admission_listed_t   *spare, **kept;
 
     if (!ngx_http_admission_list_wants(list, view, conf)) {
@@ -331,24 +332,46 @@ ngx_http_admission_list_add(ngx_http_admission_list_t *list,
 
     list->total++;
 
+    busy = view->room.active + view->state.size + view->state.active
+           + ngx_max(view->room.next - view->room.serving, 0);
+
     kept = list->kept;
+
+    first = 0;
+    last = list->nkept;
+
+    /* of thousands nearly all are after the last */
+
+    if (last == list->limit
+        && ngx_http_admission_list_compare(list, busy, view, kept[last - 1])
+           > 0)
+    {
+        return;
+    }
+
+    while (first < last) {
+        middle = (first + last) / 2;
+
+        if (ngx_http_admission_list_compare(list, busy, view, kept[middle])
+            < 0)
+        {
+            last = middle;
+
+        } else {
+            first = middle + 1;
+        }
+    }
+
     spare = kept[list->nkept];
+
+    ngx_memmove(&kept[first + 1], &kept[first],
+                (list->nkept - first) * sizeof(ngx_http_admission_listed_t *));
+
+    kept[first] = spare;
 
     spare->view = *view;
     spare->conf = conf;
-    spare->busy = view->room.active + view->state.size + view->state.active
-                  + ngx_max(view->room.next - view->room.serving, 0);
-
-    for (i = list->nkept; i > 0; i--) {
-
-        if (ngx_http_admission_list_compare(list, kept[i - 1], spare) < 0) {
-            break;
-        }
-
-        kept[i] = kept[i - 1];
-    }
-
-    kept[i] = spare;
+    spare->busy = busy;
 
     if (list->nkept < list->limit) {
         list->nkept++;
@@ -397,18 +420,18 @@ ngx_http_admission_list_has(ngx_str_t *text, ngx_str_t *part)
 }
 
 
-/* less than 0: one comes before two */
+/* less than 0: it comes before the listed one */
 
 static ngx_int_t
-ngx_http_admission_list_compare(ngx_http_admission_list_t *list,
-    ngx_http_admission_listed_t *one, ngx_http_admission_listed_t *two)
+ngx_http_admission_list_compare(ngx_http_admission_list_t *list, int64_t busy,
+    ngx_http_admission_view_t *view, ngx_http_admission_listed_t *listed)
 {
-    if (!list->by_id && one->busy != two->busy) {
-        return one->busy > two->busy ? -1 : 1;
+    if (!list->by_id && busy != listed->busy) {
+        return busy > listed->busy ? -1 : 1;
     }
 
-    return ngx_memn2cmp(one->view.id, two->view.id, one->view.len,
-                        two->view.len);
+    return ngx_memn2cmp(view->id, listed->view.id, view->len,
+                        listed->view.len);
 }
 
 

@@ -107,6 +107,24 @@ is get($other, '/admin', bearer => 'another-secret-of-the-test-0123456789')
     ->status, 200, 'a secret alone: shown';
 
 
+# the token of docs/control.md
+
+{
+    my ($script) = read_file(root . '/docs/control.md')
+        =~ /^(    b64url\(\).*?\.\$mac"\n)/ms;
+    my $dir = test_dir . '/control';
+
+    mkdir $dir;
+    mkdir "$dir/secrets";
+    write_file("$dir/secrets/user.key", "$Admission::Site::SECRETS{user}\n");
+    my ($failed, $token) = run('sh', '-c', "cd $dir\n$script");
+    chomp $token;
+
+    is get($port, '/built', cookies => { access_token => $token })->status,
+        200, 'a token made by hand' or diag $token;
+}
+
+
 # ---- who gets the list
 
 is code(list('', bearer => undef)), '401 ADMIN_REQUIRED', 'list: nobody';
