@@ -35,7 +35,7 @@ const switches = {
     label: L("Resume…", "다시 이어가기…"), title: L("Resume the waiting room?", "대기실을 이어서 켤까요?"), verb: L("Resume", "이어가기"),
     done: L("The waiting room goes on.", "대기실을 이어서 켰습니다."),
     words: event => [
-      L(`It goes on where it stopped: of ${count(event.nextPosition)} numbers given out ${count(served(event))} have been let in, and ${people(event.waiting)} wait again.`, `멈춘 곳에서 이어갑니다. 발급한 번호 ${count(event.nextPosition)}개 중 ${count(served(event))}번까지 입장했고, ${people(event.waiting)}이 다시 기다립니다.`),
+      L(`It goes on where it stopped: of ${count(event.nextPosition)} numbers given out ${count(served(event))} have been let in, and ${people(event.waiting)} ${event.waiting === 1 ? "waits" : "wait"} again.`, `멈춘 곳에서 이어갑니다. 발급한 번호 ${count(event.nextPosition)}개 중 ${count(served(event))}번까지 입장했고, ${people(event.waiting)}이 다시 기다립니다.`),
       L("Everybody else without a turn gets the next numbers.", "그 밖의 방문자는 다음 번호를 받습니다."),
       keepsWaiting(event)
     ],
@@ -46,7 +46,7 @@ const switches = {
     label: L("Deactivate…", "끄기…"), title: L("Deactivate the waiting room?", "대기실을 끌까요?"), verb: L("Deactivate", "끄기"), danger: true,
     done: L("The waiting room is off.", "대기실을 껐습니다."),
     words: event => [
-      waits(event) ? L(`${people(waits(event))} who wait go straight on to the site, all at once.`, `기다리는 ${people(waits(event))}이 한꺼번에 사이트로 들어갑니다.`)
+      waits(event) ? L(`All who wait go straight on to the site at once: ${people(waits(event))}.`, `기다리는 ${people(waits(event))}이 한꺼번에 사이트로 들어갑니다.`)
                    : L("Nobody waits. Everybody who comes goes straight on to the site.", "기다리는 사람이 없습니다. 앞으로 오는 사람은 바로 사이트로 들어갑니다."),
       L(`The queue goes on: at most ${people(event.threshold)} inside at once.`, `대기열은 그대로입니다. 동시에 최대 ${people(event.threshold)}까지 입장합니다.`),
       L("The numbers are kept: Resume goes on with them.", "번호는 보관되므로 다시 이어가기로 계속할 수 있습니다.")
@@ -72,7 +72,7 @@ const switches = {
     field: { label: L("People a second", "초당 인원"), min: 0, max: 1000000, value: event => event.rate, configured: event => event.configuredRate },
     words: (event, n) => [
       L(`The waiting room lets ${people(n)} a second in; now it is ${count(event.rate)}.`, `대기실이 초당 ${people(n)}씩 입장시킵니다. 지금은 ${count(event.rate)}명입니다.`),
-      n === 0 ? L(`Nobody is let in until the rate is raised. ${people(waits(event))} wait.`, `속도를 올리기 전까지 아무도 입장하지 않습니다. ${people(waits(event))}이 기다립니다.`)
+      n === 0 ? L(`Nobody is let in until the rate is raised. Waiting now: ${people(waits(event))}.`, `속도를 올리기 전까지 아무도 입장하지 않습니다. ${people(waits(event))}이 기다립니다.`)
               : waits(event) > 0 && L(`The ${count(waits(event))} who wait are in after ${inWords(waits(event) / n)}.`, `기다리는 ${people(waits(event))}이 ${inWords(waits(event) / n)} 후면 모두 입장합니다.`),
       !event.isActive && L("The waiting room is off: it counts once it is active.", "대기실이 꺼져 있으므로 켠 뒤에 적용됩니다.")
     ],
@@ -88,8 +88,8 @@ const switches = {
       const more = Math.min(-over, event.queueSize);
       return [
         L(`At most ${people(n)} may be inside at once; now it is ${count(event.threshold)}, and ${count(event.currentUsers)} ${event.currentUsers === 1 ? "is" : "are"} inside.`, `동시에 최대 ${people(n)}까지 입장합니다. 지금 한도는 ${count(event.threshold)}명이고 ${people(event.currentUsers)}이 들어와 있습니다.`),
-        n === 0 && L(`That pauses the queue: ${people(event.queueSize)} who wait keep their places, and nobody is let in.`, `대기열이 멈춥니다. 기다리는 ${people(event.queueSize)}은 순번을 유지하지만 아무도 입장하지 않습니다.`),
-        over > 0 && L(`Nobody is put out: ${count(over)} are over the limit, and nobody is let in until they have left.`, `내보내지는 않습니다. 한도를 넘은 ${people(over)}이 나갈 때까지 아무도 입장하지 않습니다.`),
+        n === 0 && L(`That pauses the queue: nobody is let in, and all who wait keep their places, ${people(event.queueSize)}.`, `대기열이 멈춥니다. 기다리는 ${people(event.queueSize)}은 순번을 유지하지만 아무도 입장하지 않습니다.`),
+        over > 0 && L(`Nobody is put out: that is ${count(over)} over the limit, and nobody is let in until so many have left.`, `내보내지는 않습니다. 한도를 넘은 ${people(over)}이 나갈 때까지 아무도 입장하지 않습니다.`),
         more > 0 && L(`${people(more)} of the ${count(event.queueSize)} who wait ${more === 1 ? "is" : "are"} let in soon, in their order.`, `기다리는 ${people(event.queueSize)} 중 ${people(more)}이 순서대로 곧 입장합니다.`)
       ];
     },
@@ -100,7 +100,7 @@ const switches = {
     label: L("Clear…", "비우기…"), title: L("Clear the queue?", "대기열을 비울까요?"), verb: L("Clear the queue", "대기열 비우기"), danger: true,
     done: L("The queue is cleared.", "대기열을 비웠습니다."),
     words: event => [
-      L(`${people(event.queueSize)} waiting lose${event.queueSize === 1 ? "s" : ""} their place.`, `기다리는 ${people(event.queueSize)}이 순번을 잃습니다.`),
+      L(`${people(event.queueSize)} waiting ${event.queueSize === 1 ? "loses the" : "lose their"} place.`, `기다리는 ${people(event.queueSize)}이 순번을 잃습니다.`),
       L(`${people(event.currentUsers)} inside ${event.currentUsers === 1 ? "is" : "are"} put out, and all entry tokens of this event end.`, `들어와 있는 ${people(event.currentUsers)}이 나가게 되고, 이 이벤트의 모든 입장 토큰이 끝납니다.`),
       L("It cannot be undone. Who comes again joins at the end.", "되돌릴 수 없습니다. 다시 오는 사람은 맨 뒤에 섭니다."),
       L("The waiting room is not touched.", "대기실은 바뀌지 않습니다.")

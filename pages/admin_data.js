@@ -172,17 +172,17 @@ function troublesOf(event) {
   }
   const counter = still(`${event.eventId} serving`, wait > 0 ? event.servingCounter : NaN);
   if (wait > 0 && event.rate === 0) {
-    add("rate", false, L(`The waiting room is paused: ${people(wait)} wait, and the rate is 0.`, `대기실이 멈춰 있습니다. ${people(wait)}이 기다리고 있고 입장 속도는 0입니다.`));
+    add("rate", false, L(`The waiting room is paused: ${people(wait)} waiting, and the rate is 0.`, `대기실이 멈춰 있습니다. ${people(wait)}이 기다리고 있고 입장 속도는 0입니다.`));
   } else if (wait > 0 && counter >= 10) {
-    add("counter", true, L(`The waiting room stands still: ${people(wait)} wait, and the counter has not moved for ${seconds(Math.floor(counter))}.`, `대기실이 멈췄습니다. ${people(wait)}이 기다리지만 ${seconds(Math.floor(counter))} 동안 입장 번호가 그대로입니다.`));
+    add("counter", true, L(`The waiting room stands still: ${people(wait)} waiting, and the counter has not moved for ${seconds(Math.floor(counter))}.`, `대기실이 멈췄습니다. ${people(wait)}이 기다리지만 ${seconds(Math.floor(counter))} 동안 입장 번호가 그대로입니다.`));
   }
   const free = event.threshold - event.currentUsers;
   const stuck = event.queueSize > 0 && free > 0 && !(event.restoring > 0);
   const entry = still(`${event.eventId} admitted`, stuck ? event.admitted : NaN);
   if (event.queueSize > 0 && event.threshold === 0) {
-    add("threshold", false, L(`The queue is paused: ${people(event.queueSize)} wait, and the limit is 0.`, `대기열이 멈춰 있습니다. ${people(event.queueSize)}이 기다리고 있고 동시 입장 한도는 0입니다.`));
+    add("threshold", false, L(`The queue is paused: ${people(event.queueSize)} waiting, and the limit is 0.`, `대기열이 멈춰 있습니다. ${people(event.queueSize)}이 기다리고 있고 동시 입장 한도는 0입니다.`));
   } else if (stuck && entry >= 30) {
-    add("stuck", true, L(`The queue stands still: ${people(event.queueSize)} wait and ${count(free)} more may be inside, but nobody has been let in for ${seconds(Math.floor(entry))}.`, `대기열이 멈췄습니다. ${people(event.queueSize)}이 기다리고 ${count(free)}자리가 비어 있지만 ${seconds(Math.floor(entry))} 동안 아무도 입장하지 않았습니다.`));
+    add("stuck", true, L(`The queue stands still: ${people(event.queueSize)} waiting and room for ${count(free)}, but nobody has been let in for ${seconds(Math.floor(entry))}.`, `대기열이 멈췄습니다. ${people(event.queueSize)}이 기다리고 ${count(free)}자리가 비어 있지만 ${seconds(Math.floor(entry))} 동안 아무도 입장하지 않았습니다.`));
   }
   return found;
 }

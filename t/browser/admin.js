@@ -175,7 +175,7 @@ async function theBoard(visitor) {
     // what is wrong is said first
 
     await api("u9", "POST", "check/paused");
-    await shows(page, "#troubles", /queue is paused: 1 people wait|queue is paused: 1 person/,
+    await shows(page, "#troubles", /queue is paused: 1 person waiting, and the limit is 0/,
                 "a queue at 0");
     await shows(page, "#headline", /^Something is paused$/, "the headline");
     like(await page.title(), /^\(1\) /, "the tab's title");
@@ -228,7 +228,7 @@ async function waitingRoom(visitor) {
 
     for (let i = 0; i < 5; i++) await assign("concert");
     await shows(page, `${room("concert")} .stats`, /^Waiting5/, "five wait");
-    await shows(page, "#troubles", /paused: 5 people wait, and the rate is 0/,
+    await shows(page, "#troubles", /paused: 5 people waiting, and the rate is 0/,
                 "which is said");
     is(await page.getAttribute(`${room("concert")} .chart`, "role"), "img",
        "a chart");
@@ -283,7 +283,7 @@ async function waitingRoom(visitor) {
     for (let i = 0; i < 3; i++) await assign("concert");
     await shows(page, `${room("concert")} .stats`, /^Waiting3/, "three wait");
     await choose(page, room("concert"), "Deactivate…");
-    like(await words(page), /^3 people who wait go straight on/,
+    like(await words(page), /^All who wait go straight on to the site at once: 3 people/,
          "deactivate: what it does");
     await yes(page, "deactivate: yes");
     ok(!(await look("concert")).isActive, "inactive");
@@ -344,10 +344,10 @@ async function theQueue(visitor) {
     await choose(page, queue("concert"), "Limit…");
     is(await page.inputValue("#number"), "2", "limit: as it is");
     await page.fill("#number", "1");
-    like(await words(page), /Nobody is put out: 1 are over the limit/,
+    like(await words(page), /Nobody is put out: that is 1 over the limit/,
          "limit: below who is in");
     await page.fill("#number", "0");
-    like(await words(page), /pauses the queue: 3 people who wait keep/,
+    like(await words(page), /pauses the queue: nobody is let in, and all who wait keep their places, 3 people/,
          "limit: 0");
     await page.fill("#number", "3");
     like(await words(page), /At most 3 people .*now it is 2, and 2 are inside\. \| 1 person of the 3 who wait is let in/,
@@ -556,7 +556,7 @@ async function failures(visitor) {
     };
     await shows(page, "#troubles", /Redis lost data.*42 seconds more/,
                 "restoring: says so");
-    await shows(page, "#troubles", /stands still: 1,204 people wait, but the counter|stands still: 1,204 people wait, and the counter has not moved for 1\d seconds/,
+    await shows(page, "#troubles", /stands still: 1,204 people waiting, and the counter has not moved for \d+ seconds/,
                 "a counter that stands still", 30);
     answer = null;
 
