@@ -3,10 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How the zone looks inside, for the files that work on it: zone.c, events.c,
- * room.c, trail.c, revoked.c, idempotency.c, limit_local.c and counts.c.  All
- * of it is under the lock of the slab pool, but for the offset, limits_alone
- * and _missed, the numbers in counts, and what says so; functions with
- * _locked in their names want it held.
+ * view.c, room.c, trail.c, revoked.c, idempotency.c, limit_local.c and
+ * counts.c.  All of it is under the lock of the slab pool, but for the
+ * offset, limits_alone and _missed, the numbers in counts, and what says so;
+ * functions with _locked in their names want it held.
  */
 
 
