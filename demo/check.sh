@@ -118,6 +118,15 @@ walk_queue() {
     call admin GET /api/queue/admin/$event
     expect "the operator sees two in and nobody waiting" 200 \
            '"queueSize":0,"currentUsers":2,'
+
+    call ann GET /admin
+    expect "the operators' page is not for ann" 403 "</html>"
+
+    call admin GET /admin
+    expect "it is for the operator" 200 "</html>"
+
+    call admin GET /api/admin/vwr/status
+    expect "and shows both events" 200 '"total":2,'
 }
 
 

@@ -27,7 +27,7 @@ then
   local set = call('MGET', KEYS[8], KEYS[7])
   local st = call('HMGET', KEYS[9], 'clock', 'touched', 'beacon', 'rate',
                   'clear', 'restore', 'step', 'busy', 'settle',
-                  'had', 'met')
+                  'had', 'met', 'total')
   local time = call('TIME')
   local us = time[1] * 1000000 + time[2]
   local ms = math.floor(us / 1000)
@@ -72,7 +72,7 @@ then
              set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
              set_threshold, math.max((st[5] or 0) + 0, ARGV[15] + 0),
              restore > 0 and restore <= ARGV[7] + 0 and restore or 0,
-             did, 0, 0 }
+             (st[12] or 0) + 0, did, 0, 0 }
   end
 end
 

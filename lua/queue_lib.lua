@@ -43,11 +43,11 @@ function q.now()
   return math.max(q.us, q.clock)
 end
 
--- a new time of the event's clock
-function q.tick()
+-- a new time of the event's clock, and fields of the state with it
+function q.tick(...)
   q.clock = math.max(q.us, q.clock + 1)
   q.stored = q.clock
-  call('HSET', k.state, 'clock', q.int(q.clock))
+  call('HSET', k.state, 'clock', q.int(q.clock), ...)
   return q.clock
 end
 
@@ -204,7 +204,8 @@ end
 
 -- Lets a user in.  A user who is not here must claim the slot in time.
 function q.admit(user, here)
-  local adm = q.tick()
+  q.total = q.total + 1
+  local adm = q.tick('total', q.int(q.total))
   local ttl = math.min(here and q.active_ttl or q.claim_ttl, q.session_max)
   q.add_active(user, q.ms + ttl)
   call('ZADD', k.admitted, q.int(adm), user)

@@ -31,7 +31,7 @@ local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
-                'had', 'met')
+                'had', 'met', 'total')
 
 local q = {
   event = ARGV[1],
@@ -80,6 +80,7 @@ local q = {
   settle = (st[17] or 0) + 0,       -- until then nobody is let in
   had = (st[18] or 0) + 0,          -- what the clock was when Redis was back
   met = (st[19] or 0) + 0,          -- which was then, us
+  total = (st[20] or 0) + 0,        -- admissions ever, in this data
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and
@@ -103,5 +104,5 @@ function q.reply(state, position, score, adm, expires)
            q.stored, q.epoch, score or 0, adm or 0, expires or 0,
            q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,
            q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0,
-           q.did, q.lost, q.ended }
+           q.total, q.did, q.lost, q.ended }
 end

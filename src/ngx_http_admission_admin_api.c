@@ -11,6 +11,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_admin_api.h"
+#include "ngx_http_admission_admin_list.h"
 #include "ngx_http_admission_body.h"
 #include "ngx_http_admission_operator.h"
 #include "ngx_http_admission_respond.h"
@@ -79,6 +80,11 @@ static const ngx_http_admission_route_t  ngx_http_admission_admin_routes[] = {
       NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
       ngx_http_admission_admin_handler,
       NGX_HTTP_ADMISSION_VWR_SET_RATE, 0 },
+
+    { "status",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_http_admission_admin_list,
+      0, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
 };

@@ -84,9 +84,11 @@ ngx_http_admission_api_call(ngx_http_admission_api_call_t *call)
         return ngx_http_admission_respond_method(r, call->route->allow);
     }
 
-    rc = ngx_http_admission_api_event(call);
-    if (rc != NGX_DECLINED) {
-        return rc;
+    if (ngx_strchr(call->route->path, '*')) {
+        rc = ngx_http_admission_api_event(call);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
     }
 
     if ((r->method & NGX_HTTP_ADMISSION_STATE_CHANGING)

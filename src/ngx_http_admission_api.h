@@ -31,7 +31,8 @@ typedef ngx_int_t (*ngx_http_admission_api_pt)(
 typedef struct {
     /*
      * the last segments of the path; the first "*" is the event's id, a
-     * second one anything
+     * second one anything; without one the call is about no event, and has
+     * no conf
      */
     const char                         *path;
 

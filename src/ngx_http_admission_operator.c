@@ -20,31 +20,60 @@
 ngx_int_t
 ngx_http_admission_operator(ngx_http_admission_api_call_t *call)
 {
-    ngx_str_t                        bearer;
-    ngx_uint_t                       shown, by_token;
-    ngx_http_request_t              *r;
-    ngx_http_admission_user_t       *user;
-    ngx_http_admission_keyring_t    *secrets;
+    switch (ngx_http_admission_operator_is(call->request, call->ctx,
+                                           call->lcf, &call->who))
+    {
+    case NGX_OK:
+        return NGX_DECLINED;
 
-    r = call->request;
-    user = &call->ctx->user;
-    secrets = call->lcf->secrets[NGX_HTTP_ADMISSION_SECRET_ADMIN];
+    case NGX_HTTP_FORBIDDEN:
+        return ngx_http_admission_respond_error(call->request,
+                                                NGX_HTTP_FORBIDDEN,
+                                                "FORBIDDEN",
+                                                "Not allowed to administer",
+                                                NULL);
+
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_http_admission_respond_error(call->request,
+                                                NGX_HTTP_UNAUTHORIZED,
+                                                "ADMIN_REQUIRED",
+                                                "Administrator required",
+                                                NULL);
+
+    default: /* NGX_ERROR */
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+
+ngx_int_t
+ngx_http_admission_operator_is(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_loc_conf_t *lcf,
+    ngx_str_t *who)
+{
+    ngx_str_t                      bearer;
+    ngx_uint_t                     shown, by_token;
+    ngx_http_admission_user_t     *user;
+    ngx_http_admission_keyring_t  *secrets;
+
+    user = &ctx->user;
+    secrets = lcf->secrets[NGX_HTTP_ADMISSION_SECRET_ADMIN];
 
     /* a variable, or a visitor, has no role that anybody signed */
 
-    by_token = (call->lcf->user->source == NGX_HTTP_ADMISSION_USER_JWT);
+    by_token = (lcf->user->source == NGX_HTTP_ADMISSION_USER_JWT);
 
     shown = ngx_http_admission_token_bearer(r, &bearer) && bearer.len;
 
     if (shown && secrets
         && ngx_http_admission_keyring_is_secret(secrets, &bearer))
     {
-        ngx_str_null(&call->who);
-        return NGX_DECLINED;
+        ngx_str_null(who);
+        return NGX_OK;
     }
 
-    if (ngx_http_admission_user_find(r, call->ctx) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    if (ngx_http_admission_user_find(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     if (by_token && user->id.len && user->claims) {
@@ -54,23 +83,15 @@ ngx_http_admission_operator(ngx_http_admission_api_call_t *call)
                           sizeof(NGX_HTTP_ADMISSION_ROLE) - 1)
                == 0)
         {
-            call->who = user->id;
-            return NGX_DECLINED;
+            *who = user->id;
+            return NGX_OK;
         }
 
         shown = 1;
     }
 
-    if (shown || (!by_token && secrets == NULL)) {
-        return ngx_http_admission_respond_error(r, NGX_HTTP_FORBIDDEN,
-                                                "FORBIDDEN",
-                                                "Not allowed to administer",
-                                                NULL);
-    }
-
-    return ngx_http_admission_respond_error(r, NGX_HTTP_UNAUTHORIZED,
-                                            "ADMIN_REQUIRED",
-                                            "Administrator required", NULL);
+    return (shown || (!by_token && secrets == NULL)) ? NGX_HTTP_FORBIDDEN
+                                                     : NGX_HTTP_UNAUTHORIZED;
 }
 
 

@@ -19,10 +19,17 @@
 
 /*
  * A verified user token with the role "admin", or the admin secret as a
- * bearer token.  NGX_DECLINED: the call may go on, call->who is the user, or
- * empty if it was the secret.  Anything else is the answer: 401
- * ADMIN_REQUIRED without a credential, 403 FORBIDDEN with one that does not
- * do, and where neither can be had.
+ * bearer token.  NGX_OK: *who is the user, or empty if it was the secret.
+ * NGX_HTTP_UNAUTHORIZED: no credential; NGX_HTTP_FORBIDDEN: one that does not
+ * do, or neither can be had here; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_http_admission_operator_is(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_loc_conf_t *lcf,
+    ngx_str_t *who);
+
+/*
+ * The same for a call.  NGX_DECLINED: it may go on, call->who is set.
+ * Anything else is the answer: 401 ADMIN_REQUIRED or 403 FORBIDDEN.
  */
 ngx_int_t ngx_http_admission_operator(ngx_http_admission_api_call_t *call);
 

@@ -4,7 +4,7 @@
  *
  * The content handler of admission_page.
  *
- * An answer is made of the address and the configuration, and of whether
+ * The answer to one who waits is made of the address and the configuration, and of whether
  * there is such an event, and of nothing else: no cookie is read or set, and
  * the language is the script's business.  So caches may keep it under its
  * whole address, query included.
@@ -63,6 +63,13 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
         return rc;
     }
 
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    if (lcf->page->which == NGX_HTTP_ADMISSION_PAGE_ADMIN) {
+        return ngx_http_admission_page_of_operators(r);
+    }
+
     values = ngx_pcalloc(r->pool, NGX_HTTP_ADMISSION_PAGE_VALUES
                                   * sizeof(ngx_str_t));
     if (values == NULL) {
@@ -81,9 +88,6 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
     conf = NULL;
     status = NGX_HTTP_OK;

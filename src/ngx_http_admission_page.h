@@ -2,12 +2,14 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The pages that people wait on (contract, 2: admission_page).
+ * The pages that people wait on, and the operators' one (contract, 2:
+ * admission_page).
  *
  * A page is one HTML document, compiled when the configuration is read into
  * pieces of fixed text with values between them.  Values depend on the
  * address and the configuration alone, so that caches may keep the answer;
- * the page without JavaScript is the exception, and is not stored.
+ * the page without JavaScript and that of the operators are the exceptions,
+ * and are not stored.
  */
 
 
@@ -29,6 +31,7 @@
 #define NGX_HTTP_ADMISSION_PAGE_TIER1  1
 #define NGX_HTTP_ADMISSION_PAGE_TIER2  2
 #define NGX_HTTP_ADMISSION_PAGE_NOJS   4
+#define NGX_HTTP_ADMISSION_PAGE_ADMIN  8
 
 
 /* placeholders that get their value with the request */
@@ -37,6 +40,7 @@ typedef enum {
     NGX_HTTP_ADMISSION_PAGE_TITLE,
     NGX_HTTP_ADMISSION_PAGE_ARTIST,
     NGX_HTTP_ADMISSION_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_HTTP_ADMISSION_PAGE_LOGIN,          /* of the operators' page */
     NGX_HTTP_ADMISSION_PAGE_STATE,          /* these of the page without
                                                JavaScript; the state is a
                                                class */
@@ -65,9 +69,11 @@ typedef struct {
 
 /* of a location with admission_page */
 struct ngx_http_admission_page_conf_s {
-    ngx_uint_t                      which;  /* NGX_HTTP_..._PAGE_TIER* */
+    ngx_uint_t                      which;  /* NGX_HTTP_..._PAGE_TIER* or
+                                               _ADMIN */
     ngx_str_t                       next;
     ngx_str_t                       api;
+    ngx_str_t                       queue;  /* the other API, of _ADMIN */
     ngx_http_admission_page_doc_t   doc;
     ngx_http_admission_page_doc_t   nojs;   /* of tier 1 alone */
 };
@@ -86,6 +92,9 @@ ngx_int_t ngx_http_admission_page_without_script(ngx_http_request_t *r,
     ngx_http_admission_event_conf_t *conf, ngx_str_t *values,
     ngx_str_t *target);
 
+/* the operators' page; the method is right, and there is no body */
+ngx_int_t ngx_http_admission_page_of_operators(ngx_http_request_t *r);
+
 /*
  * Answers with a document and its values (_VALUES of them, as they are to be
  * read: they are escaped here).  store: caches may keep it.  Returns what a
@@ -100,6 +109,7 @@ ngx_int_t ngx_http_admission_page_send(ngx_http_request_t *r,
 extern ngx_str_t  ngx_http_admission_page_tier1;
 extern ngx_str_t  ngx_http_admission_page_tier2;
 extern ngx_str_t  ngx_http_admission_page_nojs;
+extern ngx_str_t  ngx_http_admission_page_admin;
 
 
 #endif /* _NGX_HTTP_ADMISSION_PAGE_H_INCLUDED_ */

@@ -39,6 +39,7 @@
 /* fixed when the configuration is read; their numbers follow the others' */
 #define NGX_HTTP_ADMISSION_PAGE_NEXT  (NGX_HTTP_ADMISSION_PAGE_VALUES + 1)
 #define NGX_HTTP_ADMISSION_PAGE_API   (NGX_HTTP_ADMISSION_PAGE_VALUES + 2)
+#define NGX_HTTP_ADMISSION_PAGE_QUEUE (NGX_HTTP_ADMISSION_PAGE_VALUES + 3)
 
 #define NGX_HTTP_ADMISSION_PAGE_TIERS                                         \
     (NGX_HTTP_ADMISSION_PAGE_TIER1|NGX_HTTP_ADMISSION_PAGE_TIER2)
@@ -72,6 +73,8 @@ typedef struct {
 
 static char *ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_page_conf_t *page, ngx_str_t *file);
+static ngx_int_t ngx_http_admission_page_api(ngx_str_t *path,
+    ngx_str_t *api);
 static ngx_int_t ngx_http_admission_page_path(ngx_str_t *path);
 static ngx_int_t ngx_http_admission_page_read(ngx_conf_t *cf, ngx_str_t *file,
     ngx_str_t *text);
@@ -101,6 +104,8 @@ ngx_str_t  ngx_http_admission_page_tier2 =
     ngx_string(ngx_http_admission_pages_tier2);
 ngx_str_t  ngx_http_admission_page_nojs =
     ngx_string(ngx_http_admission_pages_nojs);
+ngx_str_t  ngx_http_admission_page_admin =
+    ngx_string(ngx_http_admission_pages_admin);
 
 
 static ngx_http_admission_placeholder_t  ngx_http_admission_placeholders[] = {
@@ -109,7 +114,13 @@ static ngx_http_admission_placeholder_t  ngx_http_admission_placeholders[] = {
       NGX_HTTP_ADMISSION_PAGE_TIERS },
 
     { ngx_string("api"), NGX_HTTP_ADMISSION_PAGE_API,
-      NGX_HTTP_ADMISSION_PAGE_TIERS },
+      NGX_HTTP_ADMISSION_PAGE_TIERS|NGX_HTTP_ADMISSION_PAGE_ADMIN },
+
+    { ngx_string("queue"), NGX_HTTP_ADMISSION_PAGE_QUEUE,
+      NGX_HTTP_ADMISSION_PAGE_ADMIN },
+
+    { ngx_string("login"), NGX_HTTP_ADMISSION_PAGE_LOGIN,
+      NGX_HTTP_ADMISSION_PAGE_ADMIN },
 
     { ngx_string("event"), NGX_HTTP_ADMISSION_PAGE_EVENT,
       NGX_HTTP_ADMISSION_PAGE_ANY },
@@ -173,9 +184,16 @@ ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         text = ngx_http_admission_page_tier2;
         ngx_str_set(&page->api, "/api/queue");
 
+    } else if (ngx_strcmp(value[1].data, "admin") == 0) {
+        page->which = NGX_HTTP_ADMISSION_PAGE_ADMIN;
+        text = ngx_http_admission_page_admin;
+        ngx_str_set(&page->api, "/api/admin/vwr");
+        ngx_str_set(&page->queue, "/api/queue/admin");
+
     } else {
         return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
-                                               "\"tier1\" or \"tier2\"");
+                                               "\"tier1\", \"tier2\" or "
+                                               "\"admin\"");
     }
 
     ngx_str_set(&page->next, "/");
@@ -226,8 +244,8 @@ static char *
 ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_page_conf_t *page, ngx_str_t *file)
 {
-    ngx_str_t   *value, param;
-    ngx_uint_t   i;
+    ngx_str_t   *value, *api, param;
+    ngx_uint_t   i, admin;
 
     if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
@@ -236,11 +254,13 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_null(file);
 
     value = cf->args->elts;
+    admin = (page->which == NGX_HTTP_ADMISSION_PAGE_ADMIN);
 
     for (i = 2; i < cf->args->nelts; i++) {
 
-        if (ngx_http_admission_conf_param(&value[i], "next", &param)
-            == NGX_OK)
+        if (!admin
+            && ngx_http_admission_conf_param(&value[i], "next", &param)
+               == NGX_OK)
         {
             if (ngx_http_admission_page_path(&param) != NGX_OK) {
                 return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
@@ -252,38 +272,69 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
             continue;
         }
 
+        api = NULL;
+
         if (ngx_http_admission_conf_param(&value[i], "api", &param)
             == NGX_OK)
         {
-            if (ngx_http_admission_page_path(&param) != NGX_OK
-                || ngx_strlchr(param.data, param.data + param.len, '?')
-                || ngx_strlchr(param.data, param.data + param.len, '#'))
-            {
-                return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
-                                                       "\"api=\" with the "
-                                                       "path before "
-                                                       "\"/check/\", as "
-                                                       "\"/api/queue\"");
-            }
+            api = &page->api;
 
-            if (param.data[param.len - 1] == '/') {
-                param.len--;
-            }
-
-            page->api = param;
-            continue;
+        } else if (admin
+                   && ngx_http_admission_conf_param(&value[i], "queue", &param)
+                      == NGX_OK)
+        {
+            api = &page->queue;
         }
 
-        if (file->len || value[i].len == 0) {
+        if (api) {
+
+            if (ngx_http_admission_page_api(&param, api) == NGX_OK) {
+                continue;
+            }
+
             return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
-                                                   "one file, \"next=\" and "
-                                                   "\"api=\"");
+                       admin ? "\"api=\" with the path before \"/status\", as "
+                               "\"/api/admin/vwr\", and \"queue=\" with that "
+                               "before \"/clear/\", as \"/api/queue/admin\""
+                             : "\"api=\" with the path before \"/check/\", "
+                               "as \"/api/queue\"");
+        }
+
+        if (file->len || value[i].len == 0
+            || ngx_http_admission_conf_param(&value[i], "next", &param)
+               == NGX_OK)
+        {
+            return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
+                       admin ? "one file, \"api=\" and \"queue=\""
+                             : "one file, \"next=\" and \"api=\"");
         }
 
         *file = value[i];
     }
 
     return NGX_CONF_OK;
+}
+
+
+/* the path before the calls of an API */
+
+static ngx_int_t
+ngx_http_admission_page_api(ngx_str_t *path, ngx_str_t *api)
+{
+    if (ngx_http_admission_page_path(path) != NGX_OK
+        || ngx_strlchr(path->data, path->data + path->len, '?')
+        || ngx_strlchr(path->data, path->data + path->len, '#'))
+    {
+        return NGX_DECLINED;
+    }
+
+    *api = *path;
+
+    if (api->data[api->len - 1] == '/') {
+        api->len--;
+    }
+
+    return NGX_OK;
 }
 
 
@@ -644,9 +695,12 @@ ngx_http_admission_page_placeholder(ngx_http_admission_compile_t *c)
     if (found == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, c->cf, 0,
                            "{{%V}} is unknown in the page \"%V\" in "
-                           "\"admission_page\" directive, it takes {{event}}, "
-                           "{{title}}, {{artist}}, {{next}}, {{api}}%s",
+                           "\"admission_page\" directive, it takes %s%s",
                            &name, c->name,
+                           c->which == NGX_HTTP_ADMISSION_PAGE_ADMIN
+                           ? "{{api}}, {{queue}}, {{login}}"
+                           : "{{event}}, {{title}}, {{artist}}, {{next}}, "
+                             "{{api}}",
                            c->which == NGX_HTTP_ADMISSION_PAGE_TIER1
                            ? " and {{nojs}}" : "");
         return NGX_ERROR;
@@ -668,8 +722,20 @@ ngx_http_admission_page_placeholder(ngx_http_admission_compile_t *c)
         return NGX_ERROR;
     }
 
-    fixed = (found->value == NGX_HTTP_ADMISSION_PAGE_NEXT) ? &c->page->next
-                                                           : &c->page->api;
+    switch (found->value) {
+
+    case NGX_HTTP_ADMISSION_PAGE_NEXT:
+        fixed = &c->page->next;
+        break;
+
+    case NGX_HTTP_ADMISSION_PAGE_API:
+        fixed = &c->page->api;
+        break;
+
+    default: /* NGX_HTTP_ADMISSION_PAGE_QUEUE */
+        fixed = &c->page->queue;
+        break;
+    }
 
     text.len = fixed->len + ngx_escape_html(NULL, fixed->data, fixed->len);
 

@@ -38,6 +38,7 @@ enum {
     NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD,
     NGX_HTTP_ADMISSION_REPLY_CLEAR,
     NGX_HTTP_ADMISSION_REPLY_RESTORE,
+    NGX_HTTP_ADMISSION_REPLY_TOTAL,
     NGX_HTTP_ADMISSION_REPLY_DID,
     NGX_HTTP_ADMISSION_REPLY_LOST,
     NGX_HTTP_ADMISSION_REPLY_ENDED,
@@ -611,6 +612,7 @@ ngx_http_admission_queue_parse(redisReply *reply,
     state->epoch = answer->epoch;
     state->size = answer->size;
     state->active = answer->active;
+    state->admitted = v[NGX_HTTP_ADMISSION_REPLY_TOTAL];
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
     state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];

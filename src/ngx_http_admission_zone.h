@@ -33,7 +33,9 @@ typedef struct {
                                                earlier one, data is lost */
     int64_t                     epoch;      /* 0: not known */
     int64_t                     size;       /* users who wait */
-    int64_t                     active;     /* users */
+    int64_t                     active;     /* users who are in */
+    int64_t                     admitted;   /* ever, in this life of the
+                                               data */
     int64_t                     threshold;  /* set by the API; -1: not */
     int64_t                     clear;      /* µs, when last cleared */
     int64_t                     revoked;    /* µs, the latest revocation known

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How the zone looks inside, for the files that work on it: zone.c, events.c,
- * room.c, trail.c, revoked.c, idempotency.c, limit_local.c, counts.c,
+ * view.c, room.c, trail.c, revoked.c, idempotency.c, limit_local.c, counts.c,
  * stats.c, tally.c, ready.c and redis_health.c.  All of it is under the lock
  * of the slab pool, but for the offset, what is of limits alone, the numbers
  * in counts, and what says so; functions with _locked in their names want it

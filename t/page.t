@@ -201,7 +201,7 @@ sub refused ($directive, $message, $content = '') {
     like $output, $message, 'and says why';
 }
 
-refused('admission_page tier3;', qr/it takes "tier1" or "tier2"/);
+refused('admission_page tier3;', qr/it takes "tier1", "tier2" or "admin"/);
 refused('admission_page tier1 next=//x;', qr/a path of this site/);
 refused('admission_page tier1 next=x;', qr/a path of this site/);
 refused('admission_page tier1 api=/a?b;', qr/path before/);

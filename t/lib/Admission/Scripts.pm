@@ -21,7 +21,7 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
 my @HOST = qw(epoch clock active clear api_threshold);
 
 my @ANSWER = qw(state position size active threshold us clock epoch score adm
-                expires rate api_threshold clear restore did lost ended
+                expires rate api_threshold clear restore total did lost ended
                 revoked step);
 
 my @STATES = qw(out waiting in used needs_tier1);

@@ -1,0 +1,224 @@
+// The switches, each with a dialog that says in words and numbers what it
+// will do, while the numbers go on.
+
+const path = (base, what, event) => `${base}/${what}/${encodeURIComponent(event.eventId)}`;
+const waits = event => event.isActive ? event.waiting : 0;
+
+const keepsWaiting = event => event.rate > 0
+  ? L(`${count(event.rate)} a second are let in.`, `초당 ${count(event.rate)}명씩 입장합니다.`)
+  : L("The rate is 0: nobody is let in until you raise it.", "입장 속도가 0이므로, 올리기 전까지 아무도 입장하지 않습니다.");
+
+function inWords(seconds) {
+  if (seconds < 90) return L(`about ${count(Math.max(1, Math.ceil(seconds)))} s`, `약 ${count(Math.max(1, Math.ceil(seconds)))}초`);
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 90) return L(`about ${minutes} minutes`, `약 ${minutes}분`);
+  return L(`about ${count(Math.round(minutes / 60))} hours`, `약 ${count(Math.round(minutes / 60))}시간`);
+}
+
+// Of each: label of the button, title and verb of the dialog, words(event,
+// value), where it goes to, and what is said when it is done.  field: a number
+// is asked for, from min to max; configured: which may be the configuration's.
+
+const switches = {
+  activate: {
+    label: L("Activate…", "켜기…"), title: L("Activate the waiting room?", "대기실을 켤까요?"), verb: L("Activate", "켜기"),
+    done: L("The waiting room is active.", "대기실을 켰습니다."),
+    words: event => [
+      L("Everybody without a turn goes to the waiting room and gets a number; so do people who are on the site now, with the next page they open. Who holds an entry token of the queue goes on.", "차례가 되지 않은 모든 방문자가 대기실에서 번호를 받습니다. 지금 사이트에 있는 사람도 다음 페이지부터 기다립니다. 대기열의 입장 토큰이 있는 사람은 계속 이용합니다."),
+      keepsWaiting(event),
+      event.activation > 0 && L(`It begins at number 1 again: the ${count(event.nextPosition)} numbers given out before count no more. To go on with them, choose Resume.`, `번호는 1번부터 다시 시작합니다. 이전에 발급한 번호 ${count(event.nextPosition)}개는 무효가 됩니다. 이어서 하려면 다시 이어가기를 선택하세요.`)
+    ],
+    ask: event => ["POST", path(data.api, "activate", event)]
+  },
+
+  resume: {
+    label: L("Resume…", "다시 이어가기…"), title: L("Resume the waiting room?", "대기실을 이어서 켤까요?"), verb: L("Resume", "이어가기"),
+    done: L("The waiting room goes on.", "대기실을 이어서 켰습니다."),
+    words: event => [
+      L(`It goes on where it stopped: of ${count(event.nextPosition)} numbers given out ${count(served(event))} have been let in, and ${people(event.waiting)} ${event.waiting === 1 ? "waits" : "wait"} again.`, `멈춘 곳에서 이어갑니다. 발급한 번호 ${count(event.nextPosition)}개 중 ${count(served(event))}번까지 입장했고, ${people(event.waiting)}이 다시 기다립니다.`),
+      L("Everybody else without a turn gets the next numbers.", "그 밖의 방문자는 다음 번호를 받습니다."),
+      keepsWaiting(event)
+    ],
+    ask: event => ["POST", path(data.api, "activate", event) + "?resume=1"]
+  },
+
+  deactivate: {
+    label: L("Deactivate…", "끄기…"), title: L("Deactivate the waiting room?", "대기실을 끌까요?"), verb: L("Deactivate", "끄기"), danger: true,
+    done: L("The waiting room is off.", "대기실을 껐습니다."),
+    words: event => [
+      waits(event) ? L(`All who wait go straight on to the site at once: ${people(waits(event))}.`, `기다리는 ${people(waits(event))}이 한꺼번에 사이트로 들어갑니다.`)
+                   : L("Nobody waits. Everybody who comes goes straight on to the site.", "기다리는 사람이 없습니다. 앞으로 오는 사람은 바로 사이트로 들어갑니다."),
+      L(`The queue goes on: at most ${people(event.threshold)} inside at once.`, `대기열은 그대로입니다. 동시에 최대 ${people(event.threshold)}까지 입장합니다.`),
+      L("The numbers are kept: Resume goes on with them.", "번호는 보관되므로 다시 이어가기로 계속할 수 있습니다.")
+    ],
+    ask: event => ["POST", path(data.api, "deactivate", event)]
+  },
+
+  advance: {
+    label: L("Let in more…", "더 입장시키기…"), title: L("Let more people in now?", "지금 더 입장시킬까요?"), verb: L("Let in", "입장시키기"),
+    done: L("They are let in.", "입장시켰습니다."),
+    field: { label: L("How many people", "인원"), min: 1, max: 1000000000, value: () => 500 },
+    words: (event, n) => {
+      const some = Math.min(n, waits(event));
+      return [some ? L(`${people(some)} of the ${count(waits(event))} who wait ${some === 1 ? "is" : "are"} let in at once, besides the rate: the counter goes from ${count(event.servingCounter)} to ${count(event.servingCounter + some)}.`, `기다리는 ${people(waits(event))} 중 ${people(some)}을 입장 속도와 별도로 즉시 입장시킵니다. 입장 번호가 ${count(event.servingCounter)}번에서 ${count(event.servingCounter + some)}번이 됩니다.`)
+                   : L("Nobody waits: nothing will change.", "기다리는 사람이 없어 아무것도 바뀌지 않습니다.")];
+    },
+    ask: (event, n) => ["POST", path(data.api, "advance", event), { batchSize: n }]
+  },
+
+  rate: {
+    label: L("Rate…", "입장 속도…"), title: L("Change the rate?", "입장 속도를 바꿀까요?"), verb: L("Set the rate", "속도 바꾸기"),
+    done: L("The rate is set.", "입장 속도를 바꿨습니다."),
+    field: { label: L("People a second", "초당 인원"), min: 0, max: 1000000, value: event => event.rate, configured: event => event.configuredRate },
+    words: (event, n) => [
+      L(`The waiting room lets ${people(n)} a second in; now it is ${count(event.rate)}.`, `대기실이 초당 ${people(n)}씩 입장시킵니다. 지금은 ${count(event.rate)}명입니다.`),
+      n === 0 ? L(`Nobody is let in until the rate is raised. Waiting now: ${people(waits(event))}.`, `속도를 올리기 전까지 아무도 입장하지 않습니다. ${people(waits(event))}이 기다립니다.`)
+              : waits(event) > 0 && L(`The ${count(waits(event))} who wait are in after ${inWords(waits(event) / n)}.`, `기다리는 ${people(waits(event))}이 ${inWords(waits(event) / n)} 후면 모두 입장합니다.`),
+      !event.isActive && L("The waiting room is off: it counts once it is active.", "대기실이 꺼져 있으므로 켠 뒤에 적용됩니다.")
+    ],
+    ask: (event, n, configured) => configured ? ["DELETE", path(data.api, "rate", event)] : ["PUT", path(data.api, "rate", event) + `?rate=${n}`]
+  },
+
+  threshold: {
+    label: L("Limit…", "동시 입장 한도…"), title: L("Change how many may be inside?", "동시 입장 한도를 바꿀까요?"), verb: L("Set the limit", "한도 바꾸기"),
+    done: L("The limit is set.", "동시 입장 한도를 바꿨습니다."),
+    field: { label: L("People inside at once", "동시 입장 인원"), min: 0, max: 10000000, value: event => event.threshold, configured: event => event.configuredThreshold },
+    words: (event, n) => {
+      const over = event.currentUsers - n;
+      const more = Math.min(-over, event.queueSize);
+      return [
+        L(`At most ${people(n)} may be inside at once; now it is ${count(event.threshold)}, and ${count(event.currentUsers)} ${event.currentUsers === 1 ? "is" : "are"} inside.`, `동시에 최대 ${people(n)}까지 입장합니다. 지금 한도는 ${count(event.threshold)}명이고 ${people(event.currentUsers)}이 들어와 있습니다.`),
+        n === 0 && L(`That pauses the queue: nobody is let in, and all who wait keep their places, ${people(event.queueSize)}.`, `대기열이 멈춥니다. 기다리는 ${people(event.queueSize)}은 순번을 유지하지만 아무도 입장하지 않습니다.`),
+        over > 0 && L(`Nobody is put out: that is ${count(over)} over the limit, and nobody is let in until so many have left.`, `내보내지는 않습니다. 한도를 넘은 ${people(over)}이 나갈 때까지 아무도 입장하지 않습니다.`),
+        more > 0 && L(`${people(more)} of the ${count(event.queueSize)} who wait ${more === 1 ? "is" : "are"} let in soon, in their order.`, `기다리는 ${people(event.queueSize)} 중 ${people(more)}이 순서대로 곧 입장합니다.`)
+      ];
+    },
+    ask: (event, n, configured) => configured ? ["DELETE", path(data.queue, "threshold", event)] : ["PUT", path(data.queue, "threshold", event) + `?threshold=${n}`]
+  },
+
+  clear: {
+    label: L("Clear…", "비우기…"), title: L("Clear the queue?", "대기열을 비울까요?"), verb: L("Clear the queue", "대기열 비우기"), danger: true,
+    done: L("The queue is cleared.", "대기열을 비웠습니다."),
+    words: event => [
+      L(`${people(event.queueSize)} waiting ${event.queueSize === 1 ? "loses the" : "lose their"} place.`, `기다리는 ${people(event.queueSize)}이 순번을 잃습니다.`),
+      L(`${people(event.currentUsers)} inside ${event.currentUsers === 1 ? "is" : "are"} put out, and all entry tokens of this event end.`, `들어와 있는 ${people(event.currentUsers)}이 나가게 되고, 이 이벤트의 모든 입장 토큰이 끝납니다.`),
+      L("It cannot be undone. Who comes again joins at the end.", "되돌릴 수 없습니다. 다시 오는 사람은 맨 뒤에 섭니다."),
+      L("The waiting room is not touched.", "대기실은 바뀌지 않습니다.")
+    ],
+    ask: event => ["POST", path(data.queue, "clear", event)]
+  }
+};
+
+// ---- the dialog
+
+let asking = null;      // { event, what }, of the dialog that is open
+let working = false;
+
+function put(element, value) {
+  if (element.textContent !== value) element.textContent = value;
+  element.hidden = !value;
+}
+
+function choose(event, name) {
+  const what = switches[name];
+  asking = { event, what };
+  $("ask").classList.toggle("danger", Boolean(what.danger));
+  $("yes").classList.toggle("danger", Boolean(what.danger));
+  put($("ask-title"), what.title);
+  put($("ask-event"), nameOf(event));
+  put($("ask-error"), "");
+  put($("no"), L("Cancel", "취소"));
+  $("ask-field").hidden = !what.field;
+  if (what.field) {
+    const configured = what.field.configured;
+    put($("number-label"), what.field.label);
+    $("number").value = String(what.field.value(event));
+    $("number").disabled = false;
+    $("configured-row").hidden = !configured;
+    $("configured").checked = false;
+    if (configured) put($("configured-label"), L(`As the configuration says: ${count(configured(event))}`, `설정값 사용: ${count(configured(event))}`));
+  }
+  $("ask-words").replaceChildren();
+  explain();
+  $("ask").showModal();
+  if (what.field) {
+    $("number").focus();
+    $("number").select();
+  } else {
+    $("no").focus();
+  }
+}
+
+// the number of the field; NaN: it is none, or out of bounds
+
+function wanted() {
+  const { event, what } = asking;
+  const field = what.field;
+  if (!field) return 0;
+  if (field.configured && $("configured").checked) return field.configured(event);
+  const text = $("number").value.replace(/[\s,]/g, "");
+  const n = /^\d{1,12}$/.test(text) ? Number(text) : NaN;
+  return n >= field.min && n <= field.max ? n : NaN;
+}
+
+function explain() {
+  if (!asking || working) return;
+  const { event, what } = asking;
+  const n = wanted();
+  const words = Number.isNaN(n)
+    ? [L(`A whole number from ${count(what.field.min)} to ${count(what.field.max)}.`, `${count(what.field.min)}부터 ${count(what.field.max)}까지의 정수를 입력하세요.`)]
+    : what.words(event, n).filter(Boolean);
+  const list = $("ask-words");
+  words.forEach((text, i) => put(list.children[i] || list.appendChild(document.createElement("li")), text));
+  while (list.children.length > words.length) list.lastChild.remove();
+  $("number").disabled = Boolean(what.field && what.field.configured && $("configured").checked);
+  $("number").setAttribute("aria-invalid", String(Number.isNaN(n)));
+  put($("yes"), what === switches.advance && !Number.isNaN(n) ? L(`Let in ${count(n)}`, `${count(n)}명 입장시키기`) : what.verb);
+  $("yes").disabled = false;
+}
+
+async function carryOut() {
+  if (!asking || working) return;
+  const { event, what } = asking;
+  const n = wanted();
+  if (Number.isNaN(n)) {
+    put($("ask-error"), $("ask-words").textContent);
+    $("number").focus();
+    return;
+  }
+  working = true;
+  $("yes").disabled = true;
+  put($("ask-error"), "");
+  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked));
+  const answer = await call(method, url, body);
+  working = false;
+  $("yes").disabled = false;
+  if (answer.status === 200 && answer.ours) {
+    $("ask").close();
+    say(`${nameOf(event)}: ${what.done}`);
+    poll();
+    return;
+  }
+  put($("ask-error"), failure(answer, url));
+  explain();
+  if (answer.status === 401 || answer.status === 403) poll();
+}
+
+$("ask-form").addEventListener("submit", event => {
+  event.preventDefault();
+  carryOut();
+});
+$("ask-form").addEventListener("input", () => {
+  put($("ask-error"), "");
+  explain();
+});
+$("no").addEventListener("click", () => $("ask").close());
+
+// what has been sent is not taken back by closing the dialog
+
+$("ask").addEventListener("cancel", event => {
+  if (working) event.preventDefault();
+});
+$("ask").addEventListener("close", () => {
+  asking = null;
+});
