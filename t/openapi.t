@@ -245,6 +245,13 @@ my $used = post($port, '/tier1/queue/check/concert', bearer => $user{cho},
 fits($used, POST => $check, 'with one that another user has used');
 is $used->json->{code}, 'POSITION_USED', 'its code';
 
+my $all = '/api/admin/vwr/status';
+my $numbers_of_all = call(GET => $all, 'all events', @operator)->json;
+
+cmp_ok scalar $numbers_of_all->{events}->@*, '>=', 4, 'all events are there';
+ok call(GET => $all, 'the first by id', @operator,
+        query => 'after=&limit=1')->json->{next}, 'and there are more';
+
 call(DELETE => $rate, 'rate of the configuration', @operator);
 call(POST => $deactivate, 'deactivate', @operator);
 
@@ -301,7 +308,9 @@ sub number ($path) {
 }
 
 my %refused = (
-    400 => sub ($m, $p) { call($m, $p, "$m $p", who($p), event => 'a%20b') },
+    400 => sub ($m, $p) {
+        call($m, $p, "$m $p", who($p), event => 'a%20b', query => 'limit=0');
+    },
     401 => sub ($m, $p) { call($m, $p, "$m $p", number($p)) },
     403 => sub ($m, $p) {
         my $r = call($m, $p, "$m $p",
