@@ -1,10 +1,11 @@
 # What docs/directives.md shows is taken by NGINX: each example of it, with
-# what it leaves out around it.
+# what it leaves out around it.  And docs/control.md makes a token.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
 
+use Admission::JWT;
 use Admission::Nginx;
 
 my $text = read_file(root . '/docs/directives.md');
@@ -51,6 +52,24 @@ for my $example (@examples) {
 
 my ($status) = check("    admission_tier2 on nothing=1;\n");
 isnt $status, 0, 'a wrong one is not';
+
+
+# ---- the operator's token
+
+my ($make) = read_file(root . '/docs/control.md')
+             =~ /^( {4}b64url\(\) .*?\n)\n/ms;
+my $secret = 'of the identity service, 0123456789';
+
+write_file("$dir/secrets/user.key", "$secret\n");
+
+my ($made, $token) = run('bash', '-eu', '-c', "cd $dir\n$make");
+
+is $made, 0, 'docs/control.md: a token is made' or diag $token;
+
+my $claims = jwt_verify($token =~ s/\n//r, $secret) // {};
+
+is $claims->{role}, 'admin', 'of an operator';
+cmp_ok $claims->{exp}, '>', time, 'that holds';
 
 done_testing;
 
