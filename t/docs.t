@@ -224,6 +224,17 @@ is_deeply [ sort $acl =~ /\+(\w+)/g ], [ sort keys %command ],
     'the ACL allows what the module sends and its scripts call, and no more';
 
 
+# ---- what README says was measured, is told with its conditions
+
+my ($measured) = read_file("$root/README.md")
+                 =~ /^## Measured\n(.*?)^## /ms;
+my @numbers = $measured =~ /(?<![\w.,])(\d+[.,]\d+|\d{3,})(?![\w.,]*\d)/g;
+
+cmp_ok scalar @numbers, '>', 8, 'README: numbers are found';
+is_deeply [ grep { "$doc{performance}$doc{redis}" !~ /(?<![\d.,])\Q$_\E(?!\d)/ }
+            @numbers ], [], 'README: all of them are in docs/';
+
+
 # ---- links, and the index of the manual
 
 my @pages = map { s{^\Q$root\E/}{}r }
