@@ -34,6 +34,8 @@ my $server = <<'END';
     location /tier1/queue/   { admission_tier1 auto; admission_queue_api; }
     location /events/        { admission_tier1 auto; empty_gif; }
     location /gated          { admission_tier2 on; empty_gif; }
+    location = /healthz      { admission_health live; }
+    location = /readyz       { admission_health ready; }
 END
 
 my $site = Admission::Site->start(
@@ -50,6 +52,8 @@ END
     location /vwr-api/       { admission_vwr_api; }
     location /api/admin/vwr/ { admission_admin_api; }
     location /tier1/queue/   { admission_tier1 auto; admission_queue_api; }
+    location = /healthz      { admission_health live; }
+    location = /readyz       { admission_health ready; }
 END2
 
 # a host that has never heard from Redis
@@ -254,6 +258,13 @@ ok call(GET => $all, 'the first by id', @operator,
 
 call(DELETE => $rate, 'rate of the configuration', @operator);
 call(POST => $deactivate, 'deactivate', @operator);
+
+
+# ---- health
+
+call(GET => '/healthz', 'live');
+wait_until { get($port, '/readyz')->status == 200 };
+call(GET => '/readyz', 'ready');
 
 
 # ---- what the gate answers
