@@ -6,8 +6,7 @@ use Admission::Test;
 
 my $root = root;
 my $code = join '', map { read_file($_) } sort glob "$root/src/*.c";
-my %doc = map { $_ => read_file("$root/docs/$_.md") }
-          qw(directives api redis metrics logs);
+my %doc = map { m{/(\w+)\.md$} => read_file($_) } glob "$root/docs/*.md";
 
 
 # ---- directives
@@ -32,6 +31,8 @@ for my $section (split /^(?=### )/m, $doc{directives}) {
     ok defined $syntax && $syntax =~ /^\s*\Q$name\E(?: [^;]*)?;?\s*\{?/
         && defined $default, "$name: syntax and default";
     like $doc{directives}, qr/\(#$name\)/, "$name: in the contents";
+    like $section =~ s/^ +Syntax:.*?^ +Context:.*?\n//msr,
+        qr/^ {4}(?:.*[\s{])?$name\b/m, "$name: an example";
 }
 
 cmp_ok scalar(keys %directive), '>', 10, 'directives are found in the code';
@@ -107,17 +108,33 @@ cmp_ok scalar(@variables), '>', 3, 'variables are found in the code';
 is_deeply [ sort @listed ], [ sort @variables ], 'variables';
 
 
+# ---- verdicts
+
+my ($verdicts) = $code =~ /admission_verdicts\[\] = \{(.*?)\};/s;
+my ($of_verdict) = $doc{directives}
+                   =~ /^- `\$admission_verdict`:(.*?)^- `/ms;
+
+is_deeply [ sort $of_verdict =~ /`([\w-]+)`(?=[,: ]\s*(?:\(|`|or|where|$))/mg ],
+    [ sort $verdicts =~ /ngx_string\("([\w-]+)"\)/g ], 'verdicts';
+
+
 # ---- reasons
 
 my ($reasons) = $doc{directives} =~ /^## Reasons\n(.*?)^## /ms;
 my ($table_of_reasons) = $code =~ /_reasons\[[^=]*\] =\n\{(.*?)\n\};/s;
+
+# but for the verdicts, and what is told of a reason
+
+$reasons =~ s/.*^\|---\|---\|\n//ms;
+$reasons =~ s/^\| `\w+` //mg;
+$reasons =~ s/\(with .*?\)|or empty for `\w+`//g;
 
 my %listed_reason = map { $_ => 1 } $reasons =~ /`([^`\n]+)`/g;
 my %reason = map { s/\\"/"/gr =~ s/^claim "\K(?!type")\w+/NAME/r => 1 }
              grep { length } $table_of_reasons =~ /"((?:[^"\\]|\\.)*)"/g;
 
 cmp_ok scalar(keys %reason), '>', 25, 'reasons are found in the code';
-is_deeply [ grep { !$listed_reason{$_} } sort keys %reason ], [], 'reasons';
+is_deeply [ sort keys %listed_reason ], [ sort keys %reason ], 'reasons';
 
 
 # ---- codes of errors
@@ -135,9 +152,53 @@ is_deeply [ sort keys %in_doc ], [ sort keys %in_code ], 'codes of errors';
 
 # ---- routes, headers, cookies
 
-for my $route ($code =~ /\{ "([\w\/]+)\/\*",\n/g) {
-    like $doc{api}, qr/\b\Q$route\E\/EVENT\b/, "the call $route";
+my %route;
+
+for my $api (qw(queue_api vwr_api admin_api)) {
+    my $text = read_file("$root/src/ngx_http_admission_$api.c");
+
+    while ($text =~ /\{\ "([\w\/*]+)",\s+NGX_HTTP_\w+(?:\|NGX_HTTP_\w+)*,
+                      \s+"([^"]+)"/xg)
+    {
+        my ($path, $methods) = ($1, $2);
+
+        $route{"$api $path"} = join ' ', sort grep { $_ ne 'HEAD' }
+                               split /, /, $methods;
+        next if $path !~ s{/\*}{/EVENT};
+
+        $path =~ s{/\*$}{/TICKET};
+        like $doc{api}, qr/\b\Q$path\E(?![\/\w])/, "the call $path";
+    }
 }
+
+cmp_ok scalar(keys %route), '>', 12, 'routes are found in the code';
+
+
+# ---- openapi.yaml: without a parser of YAML, which t/openapi.t has
+
+my $openapi = read_file("$root/docs/openapi.yaml");
+my %described;
+
+for my $path (split /^  (?=\/)/m, $openapi =~ s/.*^paths:\n//msr
+                                            =~ s/^components:.*//msr)
+{
+    my ($name) = $path =~ m{^(/\S+):\n} or next;
+
+    my $api = $name =~ s{^/api/queue/}{} ? 'queue_api'
+            : $name =~ s{^/vwr-api/}{} ? 'vwr_api'
+            : $name =~ s{^/api/admin/vwr/}{} ? 'admin_api' : next;
+
+    $described{"$api " . $name =~ s/\{\w+\}/*/gr}
+        = join ' ', sort map { uc } $path =~ /^    (get|put|post|delete):/mg;
+}
+
+is_deeply \%described, \%route, 'openapi.yaml: calls and their methods';
+
+my %answered = map { $_ => 1 } map { /\b([A-Z][A-Z0-9_]{4,})\b/g }
+               $openapi =~ /enum: \[([A-Z][^\]]*)\]/g;
+
+is_deeply [ sort keys %answered ], [ sort keys %in_code ],
+    'openapi.yaml: codes of errors';
 
 for my $cookie ($code =~ /_cookie_default\("([\w-]+)"/g) {
     like $doc{directives}, qr/`\Q$cookie\E`/, "the cookie $cookie";
@@ -148,9 +209,11 @@ for my $cookie ($code =~ /_cookie_default\("([\w-]+)"/g) {
 
 my ($names) = $code =~ /queue_names\[\] = \{(.*?)\};/s;
 my @keys = map { "{E}:$_" } $names =~ /ngx_string\("([\w-]+)"\)/g;
-my @rows = map { /`([^`]+)`/g } $doc{redis} =~ /^\|([^|]+)\| [A-Z]+ \|/mg;
+my @rows = map { /`([^`]+)`/g }
+           $doc{redis} =~ /^\|([^|]+)\| [A-Z]+(?: or [A-Z]+)? \|/mg;
 
 push @keys, $code =~ /ngx_string\("([\w-]+:[\w-]+)"\)/g;
+push @keys, 'rate:CATEGORY:CLIENT' if $code =~ /"rate:/;
 
 is_deeply [ sort @rows ], [ sort @keys ], 'keys in Redis';
 
@@ -167,32 +230,72 @@ is_deeply [ sort $acl =~ /\+(\w+)/g ], [ sort keys %command ],
     'the ACL allows what the module sends and its scripts call, and no more';
 
 
-# ---- links
+# ---- what README says was measured, is told with its conditions
 
-for my $file ('README.md', map { "docs/$_.md" } sort keys %doc) {
-    my $text = read_file("$root/$file");
+my ($measured) = read_file("$root/README.md")
+                 =~ /^## Measured\n(.*?)^## /ms;
+my @numbers = $measured =~ /(?<![\w.,])(\d+[.,]\d+|\d{3,})(?![\w.,]*\d)/g;
 
-    for my $link ($text =~ /\]\(([^)]+)\)/g) {
+cmp_ok scalar @numbers, '>', 8, 'README: numbers are found';
+is_deeply [ grep { "$doc{performance}$doc{redis}" !~ /(?<![\d.,])\Q$_\E(?!\d)/ }
+            @numbers ], [], 'README: all of them are in docs/';
+
+
+# ---- links, and the index of the manual
+
+my @pages = map { s{^\Q$root\E/}{}r }
+            "$root/README.md", "$root/conf-examples/README.md",
+            sort glob "$root/docs/*.md";
+
+for my $page (@pages) {
+    my $text = prose(read_file("$root/$page"));
+    my ($folder) = $page =~ m{^(.*/|)};
+
+    for my $link ($text =~ /\]\(([^)\s]+)\)/g) {
+        next if $link =~ /^https:/;
+
         my ($path, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
-        my $target = $path eq '' ? $file
-                   : $file =~ m{^docs/} ? "docs/$path" : $path;
+        my $target = $path eq '' ? "$root/$page" : "$root/$folder$path";
 
-        if (!-e "$root/$target") {
-            fail "$file: $link";
+        if (!-e $target) {
+            fail "$page: $link";
             next;
         }
 
         next if $anchor eq '';
 
-        my %anchors = map { anchor($_) => 1 }
-                      read_file("$root/$target") =~ /^#+ (.*)$/mg;
+        my %anchors = anchors(read_file($target));
 
-        ok $anchors{$anchor}, "$file: $link";
+        ok $anchors{$anchor}, "$page: $link";
     }
 }
 
-sub anchor ($heading) {
-    return lc($heading) =~ s/[^\w -]//gr =~ tr/ /-/r;
+my %indexed = map { $_ => 1 }
+              read_file("$root/docs/README.md") =~ /\]\(([\w.]+)\)/g;
+
+is_deeply [ sort keys %indexed ],
+    [ sort grep { $_ ne 'README.md' } map { s{.*/}{}r } glob "$root/docs/*" ],
+    'docs/README.md has all of the manual';
+
+# what is no code
+
+sub prose ($text) {
+    return $text =~ s/^```.*?^```$//msgr =~ s/^ {4}.*$//mgr =~ s/`[^`]*`//gr;
+}
+
+# of a heading that is there again the anchor has a number
+
+sub anchors ($text) {
+    my %seen;
+
+    for my $heading ($text =~ s/^```.*?^```$//msgr =~ /^#+ (.*)$/mg) {
+        my $anchor = lc($heading) =~ s/[^\w -]//gr =~ tr/ /-/r;
+        my $before = $seen{$anchor}++;
+
+        $seen{"$anchor-$before"}++ if $before;
+    }
+
+    return %seen;
 }
 
 done_testing;

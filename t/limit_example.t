@@ -1,5 +1,5 @@
 # conf-examples/rate-limits.conf does what it says: who is limited where, and
-# what is exempt.  (That it starts as its head says is in readme.t.)
+# what is exempt.  (That it starts as its head says is in example_heads.t.)
 
 use FindBin;
 use lib "$FindBin::Bin/lib";

@@ -1,182 +1,171 @@
-# The configurations that a newcomer copies: README's, and the examples as
-# their heads say to start them.  What each of them is for is in examples.t.
+# README.md as a newcomer reads it: each of its blocks of code is run, in their
+# order, in one shell, with the configuration saved where it says.  Only ports
+# and the home directory are others.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
+
 use Admission::Backend;
-use Admission::Example;
-use Admission::HTTP;
-use Admission::JWT;
 use Admission::Nginx;
 use Admission::Redis;
 
 my $root = root;
 my $dir = test_dir;
-my $binary = $ENV{TEST_NGINX_BINARY} // Admission::Nginx::nginx_binary();
+my $home = "$dir/home";
 my $redis = Admission::Redis->start;
 my $backend = Admission::Backend->start;
-my %secret;
+my $module = Admission::Nginx::module();
+my $binary = $ENV{TEST_NGINX_BINARY} // Admission::Nginx::nginx_binary();
+my %port = (8080 => free_port, 3000 => $backend->port, 6379 => $redis->port);
+
+plan skip_all => 'the module is linked in' if !$module;
+
+my $readme = read_file("$root/README.md");
+my @blocks = map { [ /^```(\w*)\n(.*)\z/s ] }
+             $readme =~ /^(```\w*\n.*?)^```$/msg;
+
+is_deeply [ grep { $_ ne 'sh' && $_ ne 'nginx' } map { $_->[0] } @blocks ], [],
+    'each block is commands or a configuration';
+is scalar(() = $readme =~ /^```/mg), 2 * @blocks, 'all of them are found';
+
+my $prose = $readme =~ s/^```.*?^```$//msgr =~ s/^## How it works\n.*?^## //msr;
+
+ok $prose !~ /^( {4}\S.*)/m, 'and there is no code outside them' or diag $1;
 
 
-# ---- README
+# ---- what stands for the machine
 
-my ($conf) = read_file("$root/README.md") =~ /^```nginx\n(.*?)^```/ms;
+mkdir $_ or die "$_: $!" for $home, "$dir/bin";
 
-cmp_ok scalar(() = $conf =~ /\n/g), '<', 45, 'README: a short configuration';
+program(nginx => 'exec ' . ($ENV{TEST_NGINX_PRELOAD}
+                            ? "env LD_PRELOAD=$ENV{TEST_NGINX_PRELOAD} " : '')
+                 . "$binary -e stderr \"\$@\"");
+program('redis-cli' => 'exec ' . path('redis-cli') . " -p $port{6379} \"\$@\"");
+program('redis-server' => 'echo "it runs already" >&2; exit 1');
+program(curl => 'exec ' . path('curl') . ' --noproxy "*" "$@"');
 
-journey('README', $conf);
+# it is built; that is t/demo.t's and test.sh's
 
+program(make => 'echo "make $*"');
 
-# ---- the examples
+# a reload takes as long as it takes
 
-my $readme = read_file("$root/conf-examples/README.md");
+program(sleep => <<END);
+    [ \$1 = 1 ] || exec @{[ path('sleep') ]} 0.2
+    until grep -q 'worker process [0-9]* exited' $home/sale/logs/error.log
+    do @{[ path('sleep') ]} 0.1; done
+END
 
-for my $file (sort glob "$root/conf-examples/*.conf") {
-    my ($name) = $file =~ m{/([^/]+)\.conf$};
-    my $text = read_file($file);
-
-    # its own words, but for the place and that NGINX is only tested
-
-    my ($head) = $text =~ /\A(?:#.*\n)*?((?:#     .*\n)+)/;
-    my $commands = join "\n", grep { !/^nginx / || /-t$/ }
-                   $head =~ /^#     (.*)/mg;
-    my $module = Admission::Nginx::module();
-
-    $commands =~ s{/tmp/\w+}{$dir/$name}g;
-    $commands =~ s{build/ngx_http_admission_module\.so}{$module}g;
-    $commands =~ s{^nginx}{$binary -e stderr}mg;
-
-    local $ENV{LD_PRELOAD} = $ENV{TEST_NGINX_PRELOAD}
-        if $ENV{TEST_NGINX_PRELOAD};
-
-    my ($status, $output) = run('bash', '-e', '-c',
-                                "cd $root\n$commands");
-
-    is $status, 0, "$name: what its head says" or diag $output;
-    like $output, qr/test is successful/, "$name: nginx -t";
-
-    like $readme, qr/^\| \[$name\.conf\]\($name\.conf\) \|/m,
-        "$name: in the table";
-
-    journey($name, $text) if $name =~ /^(?:queue|rate-limits|two-tiers)$/;
+sub program ($name, $text) {
+    write_file("$dir/bin/$name", "#!/bin/bash\n$text\n");
+    chmod 0755, "$dir/bin/$name";
 }
 
-done_testing;
+sub path ($name) {
+    my ($path) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
+    return $path // die "no $name";
+}
 
 
-# Two are let in, the third is not; who is in books.
+# ---- the blocks
 
-sub journey ($name, $conf) {
-    my ($event) = $conf =~ /^\s+(\S+)\s+threshold=\d+\s+"title=/m;
+my $script = "set -eu -o pipefail\ncd $root\n";
+my @sh;
 
-    $redis->flushall;
+for my $block (@blocks) {
+    my ($language, $text) = @$block;
 
-    my $example = Admission::Example->start(
-        $name, text => $conf, redis => $redis, backend => $backend,
-        change => [ qr/threshold=(?:2|200)\b/ => 'threshold=2' ]);
-    my $nginx = $example->nginx;
+    $text =~ s/\b(8080|3000|6379)\b(?!:)/$port{$1}/g;
+    $text =~ s{build/ngx_http_admission_module\.so}{$module}g;
 
-    $secret{user} = $example->secret('user');
+    if ($language eq 'sh') {
+        next if !@sh && push @sh, $text;        # demo.sh, test.sh
 
-    my $port = $nginx->port;
-    my $queue = '/api/queue';
-    my %token = map { $_ => user_token($secret{user}, userId => $_) }
-                qw(ann ben cho dan);
-    my %answer;
-
-    is get($port, "/api/seats/$event")->status, 401,
-        "$name: nobody is refused";
-
-    for my $who (qw(ann ben cho)) {
-        $answer{$who} = post($port, "$queue/check/$event",
-                             bearer => $token{$who})->json;
+        $script .= "echo \"=== $#sh\"\n$text";
+        push @sh, $text;
+        next;
     }
 
-    is_deeply [ map { $answer{$_}{status} } sort keys %answer ],
-        [ qw(active active queued) ], "$name: two are in, the third waits";
-    is $answer{cho}{eventInfo}{title}, 'Spring Concert', "$name: eventInfo";
+    # a whole configuration; or two of its lines, for http and for server
 
-    my $refused = get($port, "/api/seats/$event",
-                      bearer => $token{cho},
-                      headers => [ Accept => 'text/html' ]);
-
-    is $refused->status, 302, "$name: who waits is sent to the queue";
-    like $refused->header('Location'), qr{^/queue/$event\?return=},
-        "$name: to its page";
-
-    my $hits = $backend->hits;
-    my $booked = post($port, '/api/reservations', bearer => $token{ann},
-        headers => [ 'x-queue-entry-token' => $answer{ann}{entryToken} ]);
-
-    is $booked->status, 200, "$name: who is in books";
-    is $backend->hits, $hits + 1, "$name: at the backend";
-
-    my %seen = map { lc $_->[0] => $_->[1] } @{ $booked->json->{headers} };
-
-    is "$seen{'x-user-id'} $seen{'x-admission-event'}", "ann $event",
-        "$name: which is told who and for what";
-
-    is get($port, "$queue/admin/$event",
-           bearer => user_token($secret{user}, userId => 'op',
-                                role => 'admin'))->json->{currentUsers}, 2,
-        "$name: the operator sees two";
-
-    is get($port, "$queue/admin/$event",
-           bearer => $token{ann})->status, 403, "$name: a user does not";
-
-    waiting_room($name, $port, $event, $token{dan})
-        if $conf =~ /admission_page tier1/;
-
-    $nginx->quit;
+    $script .= $text =~ /^http \{/m
+        ? "cat > ~/sale/nginx.conf <<'EOF'\n"
+          . ($> == 0 ? "user root;\n" : '') . "${text}EOF\n"
+        : second($text);
 }
 
+sub second ($text) {
+    my ($http, $user) = split /\n/, $text;
 
-# With the waiting room on: its page, a number, the turn, the queue's page.
-
-sub waiting_room ($name, $port, $event, $token) {
-    my @page = (headers => [ Accept => 'text/html' ]);
-    my $operator = user_token($secret{user}, userId => 'op', role => 'admin');
-
-    is get($port, "/events/$event", @page)->status, 200,
-        "$name: no waiting room, no wait";
-    is post($port, "/api/admin/vwr/activate/$event",
-            bearer => $operator)->status, 200,
-        "$name: the operator turns it on";
-
-    wait_until { get($port, "/events/$event", @page)->status == 302 };
-
-    my $sent = get($port, "/events/$event?a=1", @page);
-
-    is $sent->header('Location'),
-        "/vwr/$event?return=%2Fevents%2F$event%3Fa%3D1",
-        "$name: who comes is sent to it";
-    like get($port, $sent->header('Location'), @page)->body,
-        qr/data-title="Spring Concert"/, "$name: its page";
-
-    my $ticket = post($port, "/vwr-api/assign/$event")->json;
-    my @visitor = (headers => [ 'x-admission-visitor' => $ticket->{visitor} ]);
-    my $check;
-
-    is $ticket->{position}, 1, "$name: the first number";
-
-    wait_until {
-        $check = get($port, "/vwr-api/check/$event/$ticket->{requestId}",
-                     @visitor)->json;
-        $check->{admitted}
-    };
-
-    ok $check->{admitted}, "$name: its turn comes";
-
-    push $visitor[1]->@*, 'x-vwr-token' => $check->{token},
-        Accept => 'text/html';
-
-    is get($port, "/events/$event", @visitor)->status, 200,
-        "$name: and the gate lets it pass";
-    is get($port, "/api/v1/seats/$event", @visitor,
-           bearer => $token)->header('Location'),
-        "/queue/$event?return=%2Fapi%2Fv1%2Fseats%2F$event",
-        "$name: up to the queue";
-    like get($port, "/queue/$event", @visitor)->body,
-        qr/data-title="Spring Concert"/, "$name: whose page is there";
+    return "sed -i -e 's|^http {|&\\n$http|' -e 's|admission_user .*|$user|'"
+           . " ~/sale/nginx.conf\n";
 }
+
+is_deeply [ $sh[0] =~ /^(\S+)/mg ], [ './demo.sh', './test.sh' ],
+    'the two commands are first';
+ok -x "$root/$_", "$_ is there" for 'demo.sh', 'test.sh';
+
+my ($conf) = map { $_->[1] } grep { $_->[1] =~ /^http \{/m } @blocks;
+cmp_ok scalar(() = $conf =~ /\S.*\n/g), '<=', 40, 'a short configuration';
+
+my ($status, $output) = do {
+    local @ENV{qw(HOME PATH)} = ($home, "$dir/bin:$ENV{PATH}");
+    run('timeout', 60 * slow, 'bash', '-c', $script);
+};
+
+is $status, 0, 'all of it runs' or diag $output;
+
+if ($status && -e "$home/sale/logs/nginx.pid") {
+    kill TERM => read_file("$home/sale/logs/nginx.pid") + 0;
+}
+
+my @did = split /^=== \d+\n/m, $output;
+my %did;
+
+# by what is in their block
+
+for my $i (1 .. $#sh) {
+    my ($name) = $sh[$i] =~ /(setup\ demo|redis-server|activate
+                             |assign|threshold=|\$boss|-s\ stop|NGINX_SRC)/x;
+    $did{$name // "block $i"} = $did[$i] // '';
+}
+
+like $did{'setup demo'}, qr/^make \n/m, 'the module is built';
+ok -s "$home/sale/secrets/$_.key", "the secret $_" for qw(tier1 tier2 admin);
+like $did{'redis-server'}, qr/^PONG\n.*test is successful/ms,
+    'Redis runs, and the configuration is right';
+like $did{activate}, qr/^\{"eventId":"spring-concert","status":"activated"\}$/m,
+    'the operator turns the waiting room on';
+
+like $did{assign}, qr/"code":"TIER1_REQUIRED".*
+                      "admitted":true.*"token":.*
+                      "uri":"\/".*
+                      "code":"TIER2_REQUIRED".*
+                      "status":"active".*
+                      "uri":"\/book\/"/xs, 'a visitor passes both tiers'
+    or diag $did{assign};
+like $did{assign}, qr/"X-User-Id".*"X-Admission-Event"/s,
+    'and the backend is told';
+
+like $did{'threshold='}, qr/"isActive":true,.*
+                            "currentUsers":1,"threshold":200,.*
+                            "rate":0\}.*"rate":20\}.*
+                            "threshold":100\}.*
+                            "status":"deactivated"/xs, 'the operator operates'
+    or diag $did{'threshold='};
+
+like $did{'$boss'}, qr/test\ is\ successful.*"status":"active".*
+                       "currentUsers":2,/xs, 'users with tokens'
+    or diag $did{'$boss'};
+
+ok wait_until(sub { !-e "$home/sale/logs/nginx.pid" }), 'it is stopped';
+
+my $log = read_file("$home/sale/logs/error.log");
+unlike $log, qr/\[(?:warn|error|crit|alert|emerg)\]|Sanitizer/,
+    'nothing was wrong' or diag $log;
+
+like $did{NGINX_SRC}, qr/^make \nmake install\nmake NGINX_SRC=/m,
+    'how to build';
+
+done_testing;
