@@ -4,10 +4,10 @@
  *
  * The content handler of admission_page.
  *
- * The answer to one who waits is made of the address and the configuration, and of whether
- * there is such an event, and of nothing else: no cookie is read or set, and
- * the language is the script's business.  So caches may keep it under its
- * whole address, query included.
+ * The answer to one who waits is made of the address and the configuration,
+ * and of whether there is such an event, and of nothing else: no cookie is
+ * read or set, and the language is the script's business.  So caches may keep
+ * it under its whole address, query included.
  */
 
 
