@@ -17,7 +17,8 @@ my $other = $cluster->master_of('queue:active-events');
 my ($mine) = grep { $_ != $other } $cluster->masters;
 my $faults = Admission::Faults->new(redis => $cluster, arrive => 11,
                                     event => $cluster->event_of($mine),
-                                    users => sanitized ? 150 : 300);
+                                    users => sanitized ? 150 : 300,
+                                    threshold => sanitized ? 10 : 20);
 
 # nobody's calls fail: there is no outage
 

@@ -63,6 +63,17 @@ sub crowd ($method, $path, $n = 40) {
 }
 
 
+# what is active when a host first hears of Redis is no change
+
+sub listed ($i) {
+    return request($site->port($i), GET => '/api/admin/vwr/status',
+                   bearer => $Admission::Site::SECRETS{admin})->json->{age};
+}
+
+ok((wait_until { defined listed(0) && defined listed(1) }),
+   'both hosts have heard of all rooms');
+
+
 subtest 'waiting rooms' => sub {
     for (qw(activate deactivate activate?resume=1)) {
         my ($path, $args) = /^(\w+)(.*)$/;

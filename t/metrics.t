@@ -264,6 +264,12 @@ subtest 'Redis, and without it' => sub {
 
     $site->redis->sigstop;
 
+    # enough of them are out at each worker for its breaker to open
+
+    my @out = map { Admission::HTTP->connect($port) } 1 .. 40;
+    $_->send("GET /few/?k=b HTTP/1.1\r\nHost: localhost\r\n\r\n") for @out;
+    $_->response for @out;
+
     my $down = wait_until {
         get($port, '/few/?k=b', timeout => 5);
         my $now = metrics($port);

@@ -83,7 +83,7 @@ is read_file("$tree/$load"),
 
 my $doc = "usr/share/doc/$package";
 
-for my $name ('README.md', files_in('docs')) {
+for my $name ('README.md', map { "docs/$_" } files_in('docs')) {
     ok delete($there{"$doc/$name"}) || delete $there{"$doc/$name.gz"}, $name;
 }
 
