@@ -329,6 +329,7 @@ ngx_http_admission_queue_send(ngx_http_admission_api_call_t *call)
     ask.conf = call->conf;
     ask.user = call->who;
     ask.mode = call->value;
+    call->why = NULL;
 
     if (ngx_http_admission_queue_places(call, &ask) != NGX_OK
         || ngx_http_admission_queue_tier1(call, &ask) != NGX_OK
@@ -572,6 +573,14 @@ static ngx_int_t
 ngx_http_admission_queue_needs_tier1(ngx_http_admission_api_call_t *call,
     ngx_http_admission_queue_answer_t *answer)
 {
+    if (call->why == NULL) {
+        ngx_log_error(NGX_LOG_ERR, call->request->connection->log, 0,
+                      "admission: a queue script got an answer that is not "
+                      "its own from redis");
+
+        return ngx_http_admission_api_unavailable(call->request);
+    }
+
     call->ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_TIER1;
     call->ctx->reason = call->why;
     call->ctx->dry_run = call->lcf->dry_run;

@@ -59,11 +59,15 @@ sub answer () {
     my $us = int(time * 1e6);
     my @fields = map { number($_) }
         any(0 .. 4), 1, any(0, 5), 2, 10, $us, $us, $us - 1e9, 2 * $us, $us,
-        int($us / 1000) + 60_000, -1, -1, 0, any(0, 0, 1000);
+        int($us / 1000) + 60_000, -1, -1, 0, any(0, 0, 1000),
+        any(0, 7, 1e12), int rand 40, any(0, 1), any(0, 0, 1e15);
 
     return array(@fields) if rand() < 0.7;
-    return array(@fields, any(array(), array(number(1)),
-                              array(bulk('u'), number($us))));
+    return array(@fields,
+                 any(array(), array(number(1)), array(bulk('u'), number($us))),
+                 any(array(), array(number(1), number(2), number(0), array()),
+                     array(number(-1), number(2), number(3),
+                           array(number(5), bulk('x')))));
 }
 
 sub error () {
@@ -193,11 +197,12 @@ for my $way (sort keys %urls) {
     my $nginx = nginx($urls{$way});
     my $swarm = Admission::Swarm->new(connections => 30, retry => 1);
     my $end = time + 4;
+    my $over = sub { $end < time };
     my ($right, %status, %entry) = 0;
 
     my $ask;
     $ask = sub ($user) {
-        return if time > $end;
+        return if $over->();
 
         my $event = 'e' . int rand 8;
         my ($method, $path) = any(@CALLS)->@*;
@@ -221,7 +226,11 @@ for my $way (sort keys %urls) {
 
     $ask->("u$_") for 1 .. 25;
     $swarm->timer(2, sub { $nginx->reload });
-    $swarm->run(until => sub { time > $end }, timeout => 10);
+
+    # on a busy machine it takes longer till one comes through
+
+    $over = sub { $end < time && ($right || $end + 16 < time) };
+    $swarm->run(until => sub { $over->() }, timeout => 20);
 
     note "$way: ", join ', ', map { "$status{$_} x $_" } sort keys %status;
     cmp_ok $right, '>', 0, "$way: some answers are right";
