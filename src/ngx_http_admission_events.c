@@ -305,7 +305,8 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
         en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
 
         if (en->state.size + en->state.active > 0
-            && ngx_current_msec - en->synced > NGX_HTTP_ADMISSION_STALE)
+            && ngx_http_admission_zone_since(en->synced)
+               > NGX_HTTP_ADMISSION_STALE)
         {
             sh->stale = ngx_current_msec;
         }
@@ -366,6 +367,31 @@ ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
     return idle;
+}
+
+
+void
+ngx_http_admission_event_empty(ngx_str_t *id)
+{
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_http_admission_zone_lock(zone);
+
+    en = ngx_http_admission_event_lookup_locked(zone, id);
+
+    if (en) {
+        ngx_http_admission_sum_locked(zone, en, -1);
+
+        en->state.size = 0;
+        en->state.active = 0;
+
+        ngx_http_admission_sum_locked(zone, en, 1);
+    }
+
+    ngx_http_admission_zone_unlock(zone);
 }
 
 

@@ -266,6 +266,17 @@ ngx_http_admission_limit_time(ngx_http_admission_shctx_t *sh)
 }
 
 
+void
+ngx_http_admission_limits_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone)
+{
+    zone->sh->limits_alone = ozone->sh->limits_alone;
+    zone->sh->limits_missed = ozone->sh->limits_missed;
+    zone->sh->limits_since = ozone->sh->limits_since;
+    zone->sh->limits_ms = ozone->sh->limits_ms;
+}
+
+
 ngx_uint_t
 ngx_http_admission_windows_yield_locked(ngx_http_admission_zone_t *zone)
 {

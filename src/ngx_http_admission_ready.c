@@ -146,9 +146,7 @@ ngx_http_admission_not_ready(ngx_http_admission_main_conf_t *mcf)
         reasons |= NGX_HTTP_ADMISSION_READY_BREAKER;
     }
 
-    if ((ngx_msec_int_t) (ngx_current_msec - sh->beat)
-        > NGX_HTTP_ADMISSION_STALE)
-    {
+    if (ngx_http_admission_zone_since(sh->beat) > NGX_HTTP_ADMISSION_STALE) {
         reasons |= NGX_HTTP_ADMISSION_READY_SCHEDULE;
     }
 
@@ -167,7 +165,7 @@ ngx_http_admission_is_stale(void)
 
     stale = ngx_http_admission_zone->sh->stale;
 
-    return stale && (ngx_msec_int_t) (ngx_current_msec - stale)
+    return stale && ngx_http_admission_zone_since(stale)
                     < NGX_HTTP_ADMISSION_READY_SEEN;
 }
 
@@ -175,8 +173,7 @@ ngx_http_admission_is_stale(void)
 ngx_int_t
 ngx_http_admission_heard(ngx_msec_t *age)
 {
-    ngx_msec_t      heard;
-    ngx_msec_int_t  ms;
+    ngx_msec_t  heard;
 
     heard = ngx_http_admission_zone->sh->redis.heard;
 
@@ -184,11 +181,7 @@ ngx_http_admission_heard(ngx_msec_t *age)
         return NGX_DECLINED;
     }
 
-    /* another worker's clock may be ahead of this one's */
-
-    ms = (ngx_msec_int_t) (ngx_current_msec - heard);
-
-    *age = ngx_max(ms, 0);
+    *age = ngx_http_admission_zone_since(heard);
 
     return NGX_OK;
 }

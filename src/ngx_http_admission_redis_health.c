@@ -87,7 +87,7 @@ ngx_http_admission_redis_log_fault(ngx_http_admission_redis_health_t *health,
 
     now = ngx_current_msec;
     last = health->logged_at;
-    since = last ? now - last : NGX_MAX_INT32_VALUE;
+    since = last ? ngx_http_admission_zone_since(last) : NGX_MAX_INT32_VALUE;
 
     if (!health->failing && ngx_atomic_cmp_set(&health->failing, 0, 1)) {
         health->told = 0;
@@ -109,7 +109,8 @@ ngx_http_admission_redis_log_fault(ngx_http_admission_redis_health_t *health,
         ngx_log_error(NGX_LOG_ERR, log, err,
                       "admission: redis %V still down after %M ms: %s "
                       "(%ui failures since the last line)", name,
-                      now - health->failed_at, text, unlogged);
+                      ngx_http_admission_zone_since(health->failed_at), text,
+                      unlogged);
 
     } else if (unlogged) {
         ngx_log_error(NGX_LOG_ERR, log, err,
@@ -138,7 +139,7 @@ ngx_http_admission_redis_log_back(ngx_http_admission_redis_health_t *health,
 
     ngx_log_error(NGX_LOG_NOTICE, log, 0,
                   "admission: redis %V back after %M ms", name,
-                  ngx_current_msec - health->failed_at);
+                  ngx_http_admission_zone_since(health->failed_at));
 }
 
 
@@ -147,7 +148,7 @@ ngx_http_admission_redis_opened(ngx_http_admission_redis_health_t *health)
 {
     if (!ngx_atomic_cmp_set(&health->open, 0, 1)
         || (health->opened_at
-            && ngx_current_msec - health->opened_at
+            && ngx_http_admission_zone_since(health->opened_at)
                < NGX_HTTP_ADMISSION_REDIS_RATE))
     {
         return 0;

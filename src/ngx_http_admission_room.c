@@ -76,7 +76,7 @@ ngx_http_admission_room_get(ngx_str_t *event, ngx_http_admission_room_t *room)
 
         rc = (sh->listed
               && (sh->rooms_full == 0
-                  || ngx_current_msec - sh->rooms_full
+                  || ngx_http_admission_zone_since(sh->rooms_full)
                      > NGX_HTTP_ADMISSION_ROOM_FULL))
              ? NGX_OK : NGX_DECLINED;
     }
@@ -300,7 +300,8 @@ ngx_http_admission_room_mark(ngx_str_t *event)
         rn = en->room;
 
         due = (!rn->marked
-               || ngx_current_msec - rn->mark >= NGX_HTTP_ADMISSION_ROOM_MARK);
+               || ngx_http_admission_zone_since(rn->mark)
+                  >= NGX_HTTP_ADMISSION_ROOM_MARK);
 
         if (due) {
             rn->marked = 1;
@@ -366,7 +367,9 @@ ngx_http_admission_rooms_due(ngx_pool_t *pool, ngx_array_t *ids,
 
         en = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
-        if (ngx_current_msec - en->room->synced > NGX_HTTP_ADMISSION_STALE) {
+        if (ngx_http_admission_zone_since(en->room->synced)
+            > NGX_HTTP_ADMISSION_STALE)
+        {
             sh->stale = ngx_current_msec;
         }
 

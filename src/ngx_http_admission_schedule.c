@@ -188,6 +188,7 @@ ngx_http_admission_schedule_step(ngx_str_t *event)
 
         /* no longer an event here: nobody of this host is in its queue */
 
+        ngx_http_admission_event_empty(event);
         (void) ngx_http_admission_event_next(event, 0,
                                              NGX_HTTP_ADMISSION_STEP_IDLE,
                                              NGX_HTTP_ADMISSION_KEEP);

@@ -202,6 +202,7 @@ static void
 ngx_http_admission_name_copy_locked(ngx_http_admission_named_t *named,
     ngx_http_admission_name_t *name)
 {
+    ngx_msec_t                        age;
     ngx_http_admission_event_node_t  *en;
 
     en = name->event;
@@ -216,12 +217,13 @@ ngx_http_admission_name_copy_locked(ngx_http_admission_named_t *named,
         named->room = en->room->room;
 
         if (en->active) {
-            named->age = ngx_current_msec - en->room->synced;
+            named->age = ngx_http_admission_zone_since(en->room->synced);
         }
     }
 
     if (en->state.size + en->state.active > 0) {
-        named->age = ngx_max(named->age, ngx_current_msec - en->synced);
+        age = ngx_http_admission_zone_since(en->synced);
+        named->age = ngx_max(named->age, age);
     }
 
     named->len = en->len;
@@ -326,7 +328,8 @@ ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
     busy = ngx_http_admission_busy(en);
 
     if (busy == 0
-        || ngx_current_msec - sh->named < NGX_HTTP_ADMISSION_NAMES_AGAIN)
+        || ngx_http_admission_zone_since(sh->named)
+           < NGX_HTTP_ADMISSION_NAMES_AGAIN)
     {
         return;
     }

@@ -301,6 +301,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         }
 
         zone->sh->offset = ozone->sh->offset;
+        zone->sh->beat = ozone->sh->beat;
         zone->sh->redis.heard = ozone->sh->redis.heard;
         zone->sh->redis.masters = ozone->sh->redis.masters;
 
@@ -310,9 +311,21 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         ngx_http_admission_events_copy(zone, ozone);
         ngx_http_admission_revoked_copy(zone, ozone);
         ngx_http_admission_counts_copy(zone, ozone);
+        ngx_http_admission_limits_copy(zone, ozone);
         ngx_http_admission_stats_copy(zone, ozone);
         ngx_http_admission_tally_copy(zone, ozone);
     }
+}
+
+
+ngx_msec_t
+ngx_http_admission_zone_since(ngx_msec_t time)
+{
+    ngx_msec_int_t  ms;
+
+    ms = (ngx_msec_int_t) (ngx_current_msec - time);
+
+    return ngx_max(ms, 0);
 }
 
 

@@ -64,6 +64,13 @@ ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);
 
 
 /*
+ * ms since a time that some worker noted here: none if its clock is ahead,
+ * as the time that a worker has is that of the last turn of its event loop.
+ */
+ngx_msec_t ngx_http_admission_zone_since(ngx_msec_t time);
+
+
+/*
  * Redis's time as this host measures it; the host's own before the first
  * answer.  Lock-free.
  */
@@ -140,6 +147,9 @@ ngx_int_t ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     ngx_uint_t max, ngx_msec_t delay);
 ngx_uint_t ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
     ngx_msec_t delay, ngx_msec_t keep);
+
+/* what is no event any more has no users: nobody asks Redis about them */
+void ngx_http_admission_event_empty(ngx_str_t *id);
 
 /* has the schedule look after an event that another host told of */
 ngx_int_t ngx_http_admission_event_watch(ngx_str_t *id);

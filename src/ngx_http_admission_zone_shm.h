@@ -280,6 +280,10 @@ void ngx_http_admission_answers_init(ngx_http_admission_shctx_t *sh,
 ngx_uint_t ngx_http_admission_windows_yield_locked(
     ngx_http_admission_zone_t *zone);
 
+/* for how long limits have gone by "fail=", and whether they do */
+void ngx_http_admission_limits_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
+
 void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
