@@ -1,5 +1,3 @@
--- @include limit_lib.lua
---
 -- Sliding windows: charges one request to all of them or, if one that is not
 -- there for a trial is full, to none.
 --
@@ -20,17 +18,18 @@
 -- Commands get text where there is any: Redis takes longer to print a number
 -- than to add a member.
 
-local floor, ceil = math.floor, math.ceil
+local call, floor, ceil = redis.call, math.floor, math.ceil
 
 local time = call('TIME')
 local now = time[1] .. ('000000'):sub(#time[2] + 1) .. time[2]
 local us = now + 0
 
-local answer = {}
+local answer = { us, 0, 0 }         -- room for one, which most have
 local buckets
 local refused = false
 
-for i, key in ipairs(KEYS) do
+for i = 1, #KEYS do
+  local key = KEYS[i]
   local a = 4 * i
   local quota, window = ARGV[a - 2] + 0, ARGV[a - 1] + 0
   local log = ARGV[a - 3] == 'l'
@@ -38,11 +37,14 @@ for i, key in ipairs(KEYS) do
   local left, wait
 
   if #trial > 1 then
-    local failed = back(key, log, window, trial:sub(2))
+    local at, failed = trial:sub(2), false
+    trial = trial:sub(1, 1)
+
+-- @include limit_lib.lua
+
     if failed then
       return failed
     end
-    trial = trial:sub(1, 1)
   end
 
   -- What is of another type, or of another algorithm, gives way.
@@ -55,7 +57,7 @@ for i, key in ipairs(KEYS) do
   end
 
   if had.err then
-    if not is_other(had) then
+    if not had.err:find('WRONGTYPE', 1, true) then
       return had
     end
     call('DEL', key)
@@ -168,7 +170,8 @@ if refused then
   return answer
 end
 
-for i, key in ipairs(KEYS) do
+for i = 1, #KEYS do
+  local key = KEYS[i]
   local a = 3 * i
 
   if answer[a - 1] > 0 then

@@ -1,24 +1,12 @@
-local call = redis.call
+-- Takes back what was charged to the window `key`, a log or not, of so many ms,
+-- at a time, us.  Not a function: all scripts would make one each time.
 
--- of another type, or of another algorithm
-local function is_other(reply)
-  return reply.err:find('WRONGTYPE', 1, true)
-end
+if log then
+  failed = redis.pcall('ZREM', key, at)
+  failed = type(failed) == 'table' and failed
 
--- Takes back what was charged to a window, of so many ms, at a time, us.
--- Returns an error, if any.
-
-local function back(key, log, window, at)
-  if log then
-    local n = redis.pcall('ZREM', key, at)
-    return type(n) == 'table' and not is_other(n) and n
-  end
-
+else
   local b = redis.pcall('HMGET', key, 's', 'c', 'p')
-
-  if b.err then
-    return not is_other(b) and b
-  end
 
   -- A bucket that has ended meanwhile has it among those before.
 
@@ -29,4 +17,12 @@ local function back(key, log, window, at)
   if field and (tonumber(b[field == 'c' and 2 or 3]) or 0) >= 1 then
     call('HINCRBY', key, field, '-1')
   end
+
+  failed = b.err and b
+end
+
+-- of another type, or of another algorithm: it is gone already
+
+if failed and failed.err:find('WRONGTYPE', 1, true) then
+  failed = false
 end
