@@ -121,6 +121,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     ngx_memzero(sh, sizeof(ngx_http_admission_shctx_t));
 
     sh->size = shm_zone->shm.size;
+    sh->beat = ngx_current_msec;
     sh->kept = p + sizeof(ngx_http_admission_shctx_t);
     sh->end = shm_zone->shm.addr + shm_zone->shm.size;
 

@@ -117,6 +117,20 @@ subtest 'an event that nothing is heard of' => sub {
 };
 
 
+# Redis may be heard of ahead of the schedule's first turn.
+
+subtest 'a start under load' => sub {
+    for (1 .. 3) {
+        my $other = Admission::Site->start(workers => 1, server => $server,
+                                           redis => $site->redis);
+
+        $other->call(0, 'ann', POST => 'check');
+        is(reasons($other->port), '200', 'heard of Redis by the first call');
+        $other->nginx->stop;
+    }
+};
+
+
 subtest 'from the start' => sub {
     my $redis = Admission::Redis->start;
     $redis->stop;
@@ -145,6 +159,30 @@ subtest 'from the start' => sub {
     is(reasons($nginx->port), '503 redis_unreachable', 'a worker was killed');
     $redis->launch;
     ok((wait_until { reasons($nginx->port) eq '200' } 10), 'back');
+};
+
+
+# a reload takes an event off the list while users are in
+
+subtest 'an event that is none any more' => sub {
+    my $events = 'concert threshold=1; opera threshold=1;';
+    my $other = Admission::Site->start(workers => 1, events => $events,
+                                       server => $server);
+    my $nginx = $other->nginx;
+
+    $other->call(0, $_, POST => 'check') for qw(ann bob);
+    ok((wait_until {
+        get($nginx->port, '/metrics')->body
+            =~ /^nginx_admission_queue_active\{event="concert"\} 1$/m
+    } 10), 'one is in');
+
+    $nginx->reload(http => $other->http =~ s/concert threshold=1;//r);
+    ok((wait_until {
+        my $m = get($nginx->port, '/metrics')->body;
+        $m =~ /^nginx_admission_queue_active\{event="concert"\} 0$/m
+            && $m =~ /^nginx_admission_queue_waiting\{event="concert"\} 0$/m
+    } 10), 'nobody is asked about, so that nothing grows stale');
+    is(reasons($nginx->port), '200', 'ready');
 };
 
 
