@@ -155,7 +155,8 @@ ngx_http_admission_event_get(ngx_str_t *id,
 
 ngx_uint_t
 ngx_http_admission_event_note(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state, ngx_uint_t work)
+    ngx_http_admission_event_state_t *state, ngx_uint_t work,
+    ngx_http_admission_tally_t *tally)
 {
     int64_t                           clear, since;
     ngx_uint_t                        news;
@@ -213,6 +214,10 @@ ngx_http_admission_event_note(ngx_str_t *id,
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
         }
+    }
+
+    if (tally) {
+        ngx_http_admission_tally_locked(ngx_http_admission_zone, en, tally);
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);

@@ -500,7 +500,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_http_admission_queue_call_t  *qc = data;
 
-    ngx_uint_t                         i, news;
+    ngx_uint_t                         i, news, any;
     ngx_http_admission_tally_t         tally;
     ngx_http_admission_waits_t         waits;
     ngx_http_admission_event_state_t   state;
@@ -532,6 +532,12 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                   qc->keep);
     }
 
+    any = 0;
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_TALLIES; i++) {
+        any |= (tally.n[i] != 0);
+    }
+
     if (state.epoch) {
 
         /* the schedule itself decides whether it goes on */
@@ -540,17 +546,10 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                              qc->wakes
                                              || (!qc->step
                                                  && answer.size
-                                                    + answer.active));
+                                                    + answer.active),
+                                             any ? &tally : NULL);
         if (news) {
             ngx_http_admission_queue_news(qc, news, state.restore);
-        }
-    }
-
-    for (i = 0; i < NGX_HTTP_ADMISSION_TALLIES; i++) {
-
-        if (tally.n[i]) {
-            ngx_http_admission_tally(&qc->event, &tally);
-            break;
         }
     }
 

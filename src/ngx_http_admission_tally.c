@@ -98,11 +98,19 @@ ngx_http_admission_tally(ngx_str_t *event, ngx_http_admission_tally_t *tally)
         ngx_http_admission_name_locked(zone, en);
     }
 
+    ngx_http_admission_tally_locked(zone, en, tally);
+
+    ngx_http_admission_zone_unlock(zone);
+}
+
+
+void
+ngx_http_admission_tally_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_tally_t *tally)
+{
     ngx_http_admission_tally_add((en && en->name) ? &en->name->tally
                                                   : &zone->sh->others, tally);
     ngx_http_admission_tally_add(&zone->sh->all, tally);
-
-    ngx_http_admission_zone_unlock(zone);
 }
 
 

@@ -55,9 +55,9 @@ typedef enum {
 extern const ngx_uint_t  ngx_http_admission_wait_bounds[];
 
 
-typedef struct {
+struct ngx_http_admission_tally_s {
     uint64_t                    n[NGX_HTTP_ADMISSION_TALLIES];
-} ngx_http_admission_tally_t;
+};
 
 
 /* how long those waited who were let in */

@@ -25,6 +25,10 @@
                                                another worker takes over */
 
 
+/* see tally.h */
+typedef struct ngx_http_admission_tally_s  ngx_http_admission_tally_t;
+
+
 /* what a host knows of an event, by the last answer about it */
 typedef struct {
     int64_t                     clock;      /* µs, the latest seen; 0: none */
@@ -97,9 +101,10 @@ void ngx_http_admission_event_get(ngx_str_t *id,
     ngx_http_admission_event_state_t *state);
 
 /*
- * Takes what an answer said of an event; work has the schedule look after
- * it.  With a full zone the event unused for longest is forgotten.  Returns
- * what is news to the host, to be logged, or 0.
+ * Takes what an answer said of an event, and counts what the call did (NULL:
+ * nothing); work has the schedule look after it.  With a full zone the event
+ * unused for longest is forgotten.  Returns what is news to the host, to be
+ * logged, or 0.
  */
 #define NGX_HTTP_ADMISSION_NEWS_LOST      1         /* Redis had lost data */
 #define NGX_HTTP_ADMISSION_NEWS_RESTORE   2         /* which is being restored
@@ -107,7 +112,8 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 #define NGX_HTTP_ADMISSION_NEWS_RESTORED  4         /* and no longer */
 
 ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state, ngx_uint_t work);
+    ngx_http_admission_event_state_t *state, ngx_uint_t work,
+    ngx_http_admission_tally_t *tally);
 
 /*
  * Refuses the entry tokens of a user let in up to time (µs, on the event's

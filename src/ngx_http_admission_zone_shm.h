@@ -228,6 +228,10 @@ void ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,
 void ngx_http_admission_unname_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en);
 
+/* adds to the host's, and to the event's; en is NULL if it is not known */
+void ngx_http_admission_tally_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_http_admission_tally_t *tally);
+
 /* the name that it had in another zone, with what was counted under it */
 void ngx_http_admission_name_inherit_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en,
