@@ -17,9 +17,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 #include <ngx_http.h>
-#include <ngx_sha1.h>
 
-#include "ngx_http_admission_address.h"
 #include "ngx_http_admission_args.h"
 #include "ngx_http_admission_counts.h"
 #include "ngx_http_admission_gate.h"
@@ -28,11 +26,6 @@
 #include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_user.h"
 
-
-#define NGX_HTTP_ADMISSION_LIMIT_KEY         "rate:"
-
-/* bytes of a client that its key shows */
-#define NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX  64
 
 /* arguments of a window, to be judged and to be taken back from */
 #define NGX_HTTP_ADMISSION_LIMIT_ARGS        4
@@ -73,10 +66,6 @@ static ngx_http_admission_limits_t *ngx_http_admission_limits_get(
     ngx_http_request_t *r, ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_limits_collect(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_array_t *confs);
-static ngx_int_t ngx_http_admission_limit_key(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
-    ngx_str_t *key);
-static void ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash);
 static ngx_http_admission_limit_t *ngx_http_admission_limit_find(
     ngx_http_admission_limits_t *limits, ngx_str_t *key);
 static void ngx_http_admission_limit_stricter(
@@ -301,86 +290,6 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
     }
 
     return (limits->all.nelts > limits->first) ? NGX_OK : NGX_DECLINED;
-}
-
-
-/* NGX_DECLINED: nobody is limited */
-
-static ngx_int_t
-ngx_http_admission_limit_key(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
-    ngx_str_t *key)
-{
-    u_char      hash[40];
-    ngx_str_t   client, prefix, *category;
-
-    if (conf->key) {
-
-        if (ngx_http_complex_value(r, conf->key, &client) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
-        if (client.len == 0) {
-            return NGX_DECLINED;
-        }
-
-    } else {
-
-        if (ngx_http_admission_user_find(r, ctx) != NGX_OK
-            || ngx_http_admission_client_name(r, &ctx->user.id,
-                                              conf->ipv6_prefix, &client)
-               != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    ngx_http_admission_limit_client(&client, hash);
-
-    ngx_str_null(&prefix);
-
-    if (ngx_http_admission_redis()) {
-        prefix = *ngx_http_admission_key_prefix();
-    }
-
-    category = &conf->category->name;
-
-    key->len = prefix.len + sizeof(NGX_HTTP_ADMISSION_LIMIT_KEY ":") - 1
-               + category->len + client.len;
-
-    key->data = ngx_pnalloc(r->pool, key->len);
-    if (key->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_sprintf(key->data, "%V" NGX_HTTP_ADMISSION_LIMIT_KEY "%V:%V",
-                &prefix, category, &client);
-
-    return NGX_OK;
-}
-
-
-/* braces would choose the slot */
-
-static void
-ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash)
-{
-    u_char      digest[20];
-    ngx_sha1_t  sha1;
-
-    if (client->len <= NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX
-        && ngx_strlchr(client->data, client->data + client->len, '{') == NULL
-        && ngx_strlchr(client->data, client->data + client->len, '}') == NULL)
-    {
-        return;
-    }
-
-    ngx_sha1_init(&sha1);
-    ngx_sha1_update(&sha1, client->data, client->len);
-    ngx_sha1_final(digest, &sha1);
-
-    client->data = hash;
-    client->len = ngx_hex_dump(hash, digest, sizeof(digest)) - hash;
 }
 
 

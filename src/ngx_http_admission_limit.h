@@ -58,6 +58,14 @@ ngx_int_t ngx_http_admission_gate_limits(ngx_http_request_t *r,
 /* takes back all that a request was charged: it is refused all the same */
 void ngx_http_admission_limits_back(ngx_http_admission_limits_t *limits);
 
+/*
+ * The key of the request's window, with prefix, from its pool; NGX_DECLINED:
+ * nobody is limited.
+ */
+ngx_int_t ngx_http_admission_limit_key(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
+    ngx_str_t *key);
+
 /* the request goes away while Redis is asked */
 void ngx_http_admission_limits_cancel(ngx_http_admission_limits_t *limits);
 

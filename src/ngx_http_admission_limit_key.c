@@ -1,0 +1,104 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The key of a window in Redis: whose it is, and of what.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+#include <ngx_sha1.h>
+
+#include "ngx_http_admission_address.h"
+#include "ngx_http_admission_args.h"
+#include "ngx_http_admission_limit.h"
+#include "ngx_http_admission_user.h"
+
+
+#define NGX_HTTP_ADMISSION_LIMIT_KEY         "rate:"
+
+/* bytes of a client that its key shows */
+#define NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX  64
+
+
+static void ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash);
+
+
+ngx_int_t
+ngx_http_admission_limit_key(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
+    ngx_str_t *key)
+{
+    u_char      hash[40];
+    ngx_str_t   client, prefix, *category;
+
+    if (conf->key) {
+
+        if (ngx_http_complex_value(r, conf->key, &client) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        if (client.len == 0) {
+            return NGX_DECLINED;
+        }
+
+    } else {
+
+        if (ngx_http_admission_user_find(r, ctx) != NGX_OK
+            || ngx_http_admission_client_name(r, &ctx->user.id,
+                                              conf->ipv6_prefix, &client)
+               != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    ngx_http_admission_limit_client(&client, hash);
+
+    ngx_str_null(&prefix);
+
+    if (ngx_http_admission_redis()) {
+        prefix = *ngx_http_admission_key_prefix();
+    }
+
+    category = &conf->category->name;
+
+    key->len = prefix.len + sizeof(NGX_HTTP_ADMISSION_LIMIT_KEY ":") - 1
+               + category->len + client.len;
+
+    key->data = ngx_pnalloc(r->pool, key->len);
+    if (key->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_sprintf(key->data, "%V" NGX_HTTP_ADMISSION_LIMIT_KEY "%V:%V",
+                &prefix, category, &client);
+
+    return NGX_OK;
+}
+
+
+/* braces would choose the slot */
+
+static void
+ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash)
+{
+    u_char      digest[20];
+    ngx_sha1_t  sha1;
+
+    if (client->len <= NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX
+        && ngx_strlchr(client->data, client->data + client->len, '{') == NULL
+        && ngx_strlchr(client->data, client->data + client->len, '}') == NULL)
+    {
+        return;
+    }
+
+    ngx_sha1_init(&sha1);
+    ngx_sha1_update(&sha1, client->data, client->len);
+    ngx_sha1_final(digest, &sha1);
+
+    client->data = hash;
+    client->len = ngx_hex_dump(hash, digest, sizeof(digest)) - hash;
+}
