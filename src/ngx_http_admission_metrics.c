@@ -433,13 +433,17 @@ ngx_http_admission_metrics_state(ngx_http_admission_exposition_t *e,
 {
     ngx_msec_t  age;
 
-    ngx_http_admission_exposition_family(e, &ngx_http_admission_age_family);
+    /* where there is no Redis, none is down */
 
-    if (ngx_http_admission_heard(&age) == NGX_OK) {
-        ngx_http_admission_exposition_ms(e, NULL, age);
+    if (mcf->redis) {
+        ngx_http_admission_exposition_family(e, &ngx_http_admission_age_family);
 
-    } else {
-        ngx_http_admission_exposition_infinity(e, NULL);
+        if (ngx_http_admission_heard(&age) == NGX_OK) {
+            ngx_http_admission_exposition_ms(e, NULL, age);
+
+        } else {
+            ngx_http_admission_exposition_infinity(e, NULL);
+        }
     }
 
     ngx_http_admission_metrics_single(e, &ngx_http_admission_stale_family,
