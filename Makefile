@@ -126,11 +126,17 @@ ASAN_FLAGS    = --with-debug --with-http_v2_module --with-http_ssl_module \
                 --with-http_realip_module --with-http_auth_request_module \
                 --with-http_stub_status_module
 
+# libasan has a crypt() that calls the one of libcrypt, so configure takes it to
+# be in libc: linked here, or there is nothing to call (auth_basic would crash)
+
+ASAN_LDFLAGS  = $(SANITIZERS) -Wl,-z,nodelete \
+                -Wl,--push-state,--no-as-needed -lcrypt -Wl,--pop-state
+
 asan:
 	@.ci/nginx-source $(OUT)/nginx-src
 	@$(MAKE) --no-print-directory BUILD=$(ASAN) NGINX_SRC=$(OUT)/nginx-src \
 	    TARGETS='binary modules' CFLAGS='$(ASAN_CFLAGS)' \
-	    LDFLAGS='$(SANITIZERS) -Wl,-z,nodelete' \
+	    LDFLAGS='$(ASAN_LDFLAGS)' \
 	    NGINX_CONFIGURE_FLAGS='$(ASAN_FLAGS)'
 	@cmp -s $(ASAN)/objs/nginx $(ASAN)/nginx || { \
 	    cp $(ASAN)/objs/nginx $(ASAN)/nginx.tmp; \
