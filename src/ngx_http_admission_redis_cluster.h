@@ -2,12 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A cluster of Redis: which node has a slot, learned from any node that
- * answers, and what redirections say.
- *
- * The map is asked for when there is none, when a node says that it is out
- * of date, when a connection to a node with slots fails, and now and then;
- * at most once a second.
+ * A cluster of Redis: calls go to the node that has their slot, and where
+ * redirections say.
  */
 
 
