@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_api.h"
+#include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_room.h"
 #include "ngx_http_admission_text.h"

@@ -12,6 +12,7 @@
 
 #include "ngx_http_admission_body.h"
 #include "ngx_http_admission_idempotency.h"
+#include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_visit.h"

@@ -18,6 +18,7 @@
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_deny.h"
+#include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_page.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_return.h"

@@ -14,6 +14,7 @@
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_body.h"
 #include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_queue_answer.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_tier1.h"

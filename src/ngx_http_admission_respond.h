@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Answers that the module makes itself: JSON, redirects, their headers, and
- * the rules about other origins (contract, 5: CORS and CSRF).
+ * Answers that the module makes itself: JSON, redirects and their headers.
  */
 
 
@@ -69,18 +68,9 @@ ngx_int_t ngx_http_admission_retry_after(ngx_http_request_t *r,
 /* CORS headers for an allowed Origin, Vary for any; NGX_ERROR: no memory */
 ngx_int_t ngx_http_admission_cors_headers(ngx_http_request_t *r);
 
-/* OPTIONS with Origin and Access-Control-Request-Method */
-ngx_uint_t ngx_http_admission_is_preflight(ngx_http_request_t *r);
-
-/* a browser asks ahead of its user: nothing may come of it */
-ngx_uint_t ngx_http_admission_is_prefetch(ngx_http_request_t *r);
-
 /* 204 to a preflight; methods as in Access-Control-Allow-Methods */
 ngx_int_t ngx_http_admission_respond_preflight(ngx_http_request_t *r,
     const char *methods);
-
-/* whether a state-changing call may come from where it comes from */
-ngx_uint_t ngx_http_admission_same_site(ngx_http_request_t *r);
 
 
 /* s as a JSON string with its quotes, allocated from pool */
