@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_schedule_rooms.h"
 #include "ngx_http_admission_slots.h"
 #include "ngx_http_admission_vwr.h"

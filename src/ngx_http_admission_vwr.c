@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 
 #include "ngx_http_admission_args.h"
+#include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_tally.h"
 #include "ngx_http_admission_vwr.h"
 #include "ngx_http_admission_zone.h"

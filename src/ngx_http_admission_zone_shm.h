@@ -210,6 +210,18 @@ ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
 void *ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
     size_t size, ngx_http_admission_event_node_t *en);
 
+/* NULL: no waiting room of it is known */
+ngx_http_admission_event_node_t *ngx_http_admission_room_node_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *event);
+
+/*
+ * Since when an event that no list had is not active for certain (us); 0: not
+ * known.  Where Redis lost the list, its hosts are to have had the time to add
+ * to it.
+ */
+int64_t ngx_http_admission_rooms_unlisted_locked(
+    ngx_http_admission_shctx_t *sh);
+
 /* the room of an event goes with it, and comes with it from another zone */
 void ngx_http_admission_room_free_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en);
