@@ -706,11 +706,5 @@ ngx_http_admission_redis_put_number(u_char *p, u_char type, size_t n)
 static size_t
 ngx_http_admission_redis_number_size(size_t n)
 {
-    size_t  digits;
-
-    for (digits = 1; n >= 10; digits++) {
-        n /= 10;
-    }
-
-    return 1 + digits + sizeof(CRLF) - 1;
+    return 1 + ngx_http_admission_digits(n) + sizeof(CRLF) - 1;
 }

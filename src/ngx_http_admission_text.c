@@ -22,14 +22,16 @@ static const char  ngx_http_admission_pairs[] =
     "8081828384858687888990919293949596979899";
 
 
-/* two at a time: the clocks of a script's arguments have sixteen */
+/*
+ * Two at a time, from the last: the clocks of a script's arguments have
+ * sixteen.
+ */
 
 u_char *
 ngx_http_admission_put_digits(u_char *p, int64_t n)
 {
-    u_char      *first, *last, digits[NGX_INT64_LEN];
-    uint64_t     rest;
-    const char  *pair;
+    u_char    *end, *last;
+    uint64_t   rest;
 
     rest = (uint64_t) n;
 
@@ -38,22 +40,20 @@ ngx_http_admission_put_digits(u_char *p, int64_t n)
         rest = 0 - rest;
     }
 
-    last = digits + NGX_INT64_LEN;
-    first = last;
+    end = p + ngx_http_admission_digits(rest);
+    last = end;
 
     while (rest >= 10) {
-        pair = &ngx_http_admission_pairs[rest % 100 * 2];
+        last -= 2;
+        ngx_memcpy(last, &ngx_http_admission_pairs[rest % 100 * 2], 2);
         rest /= 100;
-
-        *--first = (u_char) pair[1];
-        *--first = (u_char) pair[0];
     }
 
-    if (rest || first == last) {
-        *--first = (u_char) (rest + '0');
+    if (last != p) {
+        *p = (u_char) (rest + '0');
     }
 
-    return ngx_cpymem(p, first, last - first);
+    return end;
 }
 
 
