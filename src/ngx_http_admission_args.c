@@ -28,7 +28,7 @@ ngx_int_t
 ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_str_t *names, ngx_uint_t n)
 {
-    size_t      size;
+    size_t      size, head;
     u_char     *p;
     ngx_str_t  *prefix;
     ngx_uint_t  i;
@@ -39,7 +39,8 @@ ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
 
     prefix = ngx_http_admission_key_prefix();
 
-    size = n * (prefix->len + event->len + sizeof("{}:") - 1);
+    head = prefix->len + event->len + sizeof("{}:") - 1;
+    size = n * head;
 
     for (i = 0; i < n; i++) {
         size += names[i].len;
@@ -57,15 +58,20 @@ ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
 
     for (i = 0; i < n; i++) {
         args->argv[i].data = p;
+        args->argv[i].len = head + names[i].len;
 
-        p = ngx_cpymem(p, prefix->data, prefix->len);
-        *p++ = '{';
-        p = ngx_cpymem(p, event->data, event->len);
-        *p++ = '}';
-        *p++ = ':';
+        if (i == 0) {
+            p = ngx_cpymem(p, prefix->data, prefix->len);
+            *p++ = '{';
+            p = ngx_cpymem(p, event->data, event->len);
+            *p++ = '}';
+            *p++ = ':';
+
+        } else {
+            p = ngx_cpymem(p, args->keys, head);
+        }
+
         p = ngx_cpymem(p, names[i].data, names[i].len);
-
-        args->argv[i].len = p - args->argv[i].data;
     }
 
     return NGX_OK;

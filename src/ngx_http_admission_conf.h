@@ -75,6 +75,8 @@
 #define NGX_HTTP_ADMISSION_VWR_RATE_MAX   1000000
 #define NGX_HTTP_ADMISSION_VWR_BURST_MAX  10000000
 
+#define NGX_HTTP_ADMISSION_QUEUE_TERMS    10        /* of an event */
+
 
 typedef struct ngx_http_admission_page_conf_s  ngx_http_admission_page_conf_t;
 typedef struct ngx_http_admission_counts_s     ngx_http_admission_counts_t;
@@ -95,6 +97,9 @@ typedef struct {
     int64_t                     admit_batch;
     ngx_msec_t                  token_ttl;
     ngx_flag_t                  admissions_stream;
+
+    /* all of these as text, in this order: the queue's scripts get them */
+    ngx_str_t                   terms[NGX_HTTP_ADMISSION_QUEUE_TERMS];
 
     ngx_uint_t                  vwr;            /* NGX_HTTP_..._VWR_* */
     int64_t                     vwr_rate;       /* a second; 0: paused */

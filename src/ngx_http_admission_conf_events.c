@@ -49,6 +49,8 @@ static ngx_int_t ngx_http_admission_event_vwr(ngx_str_t *value,
     ngx_http_admission_event_key_t *key, void *field);
 static ngx_int_t ngx_http_admission_event_text(ngx_str_t *value,
     ngx_http_admission_event_key_t *key, void *field);
+static char *ngx_http_admission_event_terms(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf);
 static char *ngx_http_admission_event_info(ngx_conf_t *cf,
     ngx_http_admission_event_conf_t *ecf);
 static u_char *ngx_http_admission_event_member(u_char *p, const char *name,
@@ -200,6 +202,10 @@ ngx_http_admission_event_finish(ngx_conf_t *cf,
             ngx_memcpy((u_char *) ecf + key->offset,
                        (u_char *) dflt + key->offset, key->size);
         }
+    }
+
+    if (ngx_http_admission_event_terms(cf, ecf) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
     }
 
     return ngx_http_admission_event_info(cf, ecf);
@@ -476,6 +482,41 @@ ngx_http_admission_event_text(ngx_str_t *value,
     *(ngx_str_t *) field = *value;
 
     return NGX_OK;
+}
+
+
+static char *
+ngx_http_admission_event_terms(ngx_conf_t *cf,
+    ngx_http_admission_event_conf_t *ecf)
+{
+    u_char      *p;
+    ngx_uint_t   i;
+
+    int64_t  terms[NGX_HTTP_ADMISSION_QUEUE_TERMS] = {
+        ecf->threshold,
+        ecf->active_ttl,
+        ecf->session_max,
+        ecf->claim_ttl,
+        ecf->seen_ttl,
+        ecf->restore_wait,
+        ecf->admit_interval,
+        ecf->admit_batch,
+        ecf->token_ttl,
+        ecf->admissions_stream
+    };
+
+    p = ngx_pnalloc(cf->pool, NGX_HTTP_ADMISSION_QUEUE_TERMS * NGX_INT64_LEN);
+    if (p == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_QUEUE_TERMS; i++) {
+        ecf->terms[i].data = p;
+        p = ngx_sprintf(p, "%L", terms[i]);
+        ecf->terms[i].len = p - ecf->terms[i].data;
+    }
+
+    return NGX_CONF_OK;
 }
 
 

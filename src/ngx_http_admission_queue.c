@@ -401,6 +401,8 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_event_state_t *state)
 {
+    ngx_uint_t  i;
+
     if (ngx_http_admission_args_begin(args, event,
                                       ngx_http_admission_queue_names,
                                       NGX_HTTP_ADMISSION_QUEUE_KEYS)
@@ -413,16 +415,9 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
 
     ngx_http_admission_args_string(args, event);
 
-    ngx_http_admission_args_number(args, conf->threshold);
-    ngx_http_admission_args_number(args, conf->active_ttl);
-    ngx_http_admission_args_number(args, conf->session_max);
-    ngx_http_admission_args_number(args, conf->claim_ttl);
-    ngx_http_admission_args_number(args, conf->seen_ttl);
-    ngx_http_admission_args_number(args, conf->restore_wait);
-    ngx_http_admission_args_number(args, conf->admit_interval);
-    ngx_http_admission_args_number(args, conf->admit_batch);
-    ngx_http_admission_args_number(args, conf->token_ttl);
-    ngx_http_admission_args_number(args, conf->admissions_stream ? 1 : 0);
+    for (i = 0; i < NGX_HTTP_ADMISSION_QUEUE_TERMS; i++) {
+        ngx_http_admission_args_string(args, &conf->terms[i]);
+    }
 
     ngx_http_admission_args_number(args, state->epoch);
     ngx_http_admission_args_number(args, state->stored);
