@@ -138,6 +138,7 @@ typedef struct {
     ngx_str_t                       quota_text;
     ngx_str_t                       window_text;    /* ms */
     ngx_str_t                       policy;     /* as RateLimit-Policy says */
+    ngx_str_t                       left_text;  /* as RateLimit begins */
 } ngx_http_admission_limit_conf_t;
 
 

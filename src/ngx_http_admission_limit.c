@@ -150,12 +150,18 @@ ngx_http_admission_limits_cancel(ngx_http_admission_limits_t *limits)
 {
     ngx_uint_t  i;
 
+    if (limits->pending == 0) {
+        return;
+    }
+
     for (i = 0; i < NGX_HTTP_ADMISSION_LIMITS_MAX; i++) {
         if (limits->calls[i].call) {
             ngx_http_admission_redis_cancel(limits->calls[i].call);
             limits->calls[i].call = NULL;
         }
     }
+
+    limits->pending = 0;
 }
 
 

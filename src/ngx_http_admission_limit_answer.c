@@ -13,6 +13,7 @@
 
 #include "ngx_http_admission_limit.h"
 #include "ngx_http_admission_respond.h"
+#include "ngx_http_admission_text.h"
 
 
 #define NGX_HTTP_ADMISSION_RETRY  "\"retryAfter\":"
@@ -62,7 +63,8 @@ ngx_int_t
 ngx_http_admission_limit_headers(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    ngx_str_t                       value, *name;
+    u_char                         *p;
+    ngx_str_t                       value, *left;
     ngx_http_admission_limit_t     *limit;
     ngx_http_admission_loc_conf_t  *lcf;
 
@@ -83,18 +85,21 @@ ngx_http_admission_limit_headers(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    name = &limit->conf->category->name;
+    left = &limit->conf->left_text;
 
-    value.data = ngx_pnalloc(r->pool, sizeof("\"\";r=;t=") + name->len
-                                      + NGX_INT64_LEN + NGX_INT_T_LEN);
+    value.data = ngx_pnalloc(r->pool, left->len + sizeof(";t=") - 1
+                                      + 2 * NGX_INT64_LEN);
     if (value.data == NULL) {
         return NGX_ERROR;
     }
 
-    value.len = ngx_sprintf(value.data, "\"%V\";r=%L;t=%ui", name,
-                            ngx_max(limit->left, 0),
-                            ngx_http_admission_limit_seconds(limit))
-                - value.data;
+    p = ngx_cpymem(value.data, left->data, left->len);
+    p = ngx_http_admission_put_number(p, ngx_max(limit->left, 0));
+    p = ngx_cpymem(p, ";t=", sizeof(";t=") - 1);
+    p = ngx_http_admission_put_number(p,
+                                   ngx_http_admission_limit_seconds(limit));
+
+    value.len = p - value.data;
 
     return ngx_http_admission_add_header(r, "RateLimit", &value);
 }

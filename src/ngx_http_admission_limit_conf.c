@@ -339,7 +339,7 @@ ngx_http_admission_limit_texts(ngx_conf_t *cf,
 
     name = &limit->category->name;
 
-    p = ngx_pnalloc(cf->pool, sizeof("\"\";q=;w=") + name->len
+    p = ngx_pnalloc(cf->pool, sizeof("\"\";q=;w=\"\";r=") + 2 * name->len
                               + 4 * NGX_INT_T_LEN);
     if (p == NULL) {
         return NGX_CONF_ERROR;
@@ -357,6 +357,10 @@ ngx_http_admission_limit_texts(ngx_conf_t *cf,
     p = ngx_sprintf(p, "\"%V\";q=%ui;w=%ui", name, limit->quota,
                     limit->window);
     limit->policy.len = p - limit->policy.data;
+
+    limit->left_text.data = p;
+    p = ngx_sprintf(p, "\"%V\";r=", name);
+    limit->left_text.len = p - limit->left_text.data;
 
     return NGX_CONF_OK;
 }

@@ -31,7 +31,7 @@ ngx_http_admission_limit_key(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_http_admission_limit_conf_t *conf,
     ngx_str_t *key)
 {
-    u_char      hash[40];
+    u_char     *p, hash[40];
     ngx_str_t   client, prefix, *category;
 
     if (conf->key) {
@@ -68,13 +68,22 @@ ngx_http_admission_limit_key(ngx_http_request_t *r,
     key->len = prefix.len + sizeof(NGX_HTTP_ADMISSION_LIMIT_KEY ":") - 1
                + category->len + client.len;
 
-    key->data = ngx_pnalloc(r->pool, key->len);
-    if (key->data == NULL) {
+    p = ngx_pnalloc(r->pool, key->len);
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_sprintf(key->data, "%V" NGX_HTTP_ADMISSION_LIMIT_KEY "%V:%V",
-                &prefix, category, &client);
+    key->data = p;
+
+    if (prefix.len) {
+        p = ngx_cpymem(p, prefix.data, prefix.len);
+    }
+
+    p = ngx_cpymem(p, NGX_HTTP_ADMISSION_LIMIT_KEY,
+                   sizeof(NGX_HTTP_ADMISSION_LIMIT_KEY) - 1);
+    p = ngx_cpymem(p, category->data, category->len);
+    *p++ = ':';
+    ngx_memcpy(p, client.data, client.len);
 
     return NGX_OK;
 }
@@ -85,14 +94,21 @@ ngx_http_admission_limit_key(ngx_http_request_t *r,
 static void
 ngx_http_admission_limit_client(ngx_str_t *client, u_char *hash)
 {
+    size_t      i;
     u_char      digest[20];
     ngx_sha1_t  sha1;
 
-    if (client->len <= NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX
-        && ngx_strlchr(client->data, client->data + client->len, '{') == NULL
-        && ngx_strlchr(client->data, client->data + client->len, '}') == NULL)
-    {
-        return;
+    if (client->len <= NGX_HTTP_ADMISSION_LIMIT_CLIENT_MAX) {
+
+        for (i = 0; i < client->len; i++) {
+            if (client->data[i] == '{' || client->data[i] == '}') {
+                break;
+            }
+        }
+
+        if (i == client->len) {
+            return;
+        }
     }
 
     ngx_sha1_init(&sha1);
