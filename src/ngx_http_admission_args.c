@@ -20,59 +20,50 @@ typedef struct {
 } ngx_http_admission_set_add_t;
 
 
+static ngx_int_t ngx_http_admission_keys(ngx_http_admission_keys_t *keys,
+    ngx_str_t *event);
+static ngx_uint_t ngx_http_admission_keys_are(ngx_http_admission_keys_t *keys,
+    ngx_str_t *event);
+static size_t ngx_http_admission_key_size(ngx_str_t *event, ngx_str_t *name);
+static u_char *ngx_http_admission_put_key(u_char *p, ngx_str_t *event,
+    ngx_str_t *name);
+
 static void ngx_http_admission_set_added(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
 ngx_int_t
-ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
-    ngx_str_t *event, ngx_str_t *names, ngx_uint_t n)
+ngx_http_admission_event_key(ngx_str_t *key, ngx_str_t *event,
+    ngx_str_t *name)
 {
-    size_t      size, head;
-    u_char     *p;
-    ngx_str_t  *prefix;
-    ngx_uint_t  i;
-
     if (ngx_http_admission_redis() == NULL) {
         return NGX_ERROR;
     }
 
-    prefix = ngx_http_admission_key_prefix();
-
-    head = prefix->len + event->len + sizeof("{}:") - 1;
-    size = n * head;
-
-    for (i = 0; i < n; i++) {
-        size += names[i].len;
-    }
-
-    p = ngx_alloc(size, ngx_cycle->log);
-    if (p == NULL) {
+    key->data = ngx_alloc(ngx_http_admission_key_size(event, name),
+                          ngx_cycle->log);
+    if (key->data == NULL) {
         return NGX_ERROR;
     }
 
-    args->nkeys = n;
-    args->argc = n;
-    args->keys = p;
-    args->last = args->numbers;
+    key->len = ngx_http_admission_put_key(key->data, event, name) - key->data;
 
-    for (i = 0; i < n; i++) {
-        args->argv[i].data = p;
-        args->argv[i].len = head + names[i].len;
+    return NGX_OK;
+}
 
-        if (i == 0) {
-            p = ngx_cpymem(p, prefix->data, prefix->len);
-            *p++ = '{';
-            p = ngx_cpymem(p, event->data, event->len);
-            *p++ = '}';
-            *p++ = ':';
 
-        } else {
-            p = ngx_cpymem(p, args->keys, head);
-        }
-
-        p = ngx_cpymem(p, names[i].data, names[i].len);
+ngx_int_t
+ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
+    ngx_str_t *event, ngx_http_admission_keys_t *keys)
+{
+    if (ngx_http_admission_redis() == NULL) {
+        return NGX_ERROR;
     }
+
+    args->keys = keys;
+    args->event = event;
+    args->argc = 0;
+    args->last = args->numbers;
 
     return NGX_OK;
 }
@@ -106,30 +97,119 @@ ngx_http_admission_args_run(ngx_http_admission_args_t *args,
 {
     ngx_http_admission_redis_call_t  *call;
 
-    call = NULL;
-
-    if (data) {
-        call = ngx_http_admission_script_run(ngx_http_admission_redis(),
-                                             script, args->nkeys, args->argc,
-                                             args->argv, done, data);
-        if (call) {
-            ngx_http_admission_redis_own(call, data);
-
-        } else {
-            ngx_free(data);
-        }
+    if (data == NULL) {
+        return NULL;
     }
 
-    ngx_http_admission_args_end(args);
+    call = NULL;
+
+    if (ngx_http_admission_keys(args->keys, args->event) == NGX_OK) {
+        call = ngx_http_admission_script_run_keys(ngx_http_admission_redis(),
+                                                  script, &args->keys->last,
+                                                  args->argc, args->argv,
+                                                  done, data);
+    }
+
+    if (call) {
+        ngx_http_admission_redis_own(call, data);
+
+    } else {
+        ngx_free(data);
+    }
 
     return call;
 }
 
 
-void
-ngx_http_admission_args_end(ngx_http_admission_args_t *args)
+/* those of the event become the last ones */
+
+static ngx_int_t
+ngx_http_admission_keys(ngx_http_admission_keys_t *keys, ngx_str_t *event)
 {
-    ngx_free(args->keys);
+    u_char      *p, *buf;
+    size_t       size;
+    ngx_int_t    rc;
+    ngx_str_t    argv[NGX_HTTP_ADMISSION_KEYS];
+    ngx_uint_t   i;
+
+    if (ngx_http_admission_keys_are(keys, event)) {
+        return NGX_OK;
+    }
+
+    size = 0;
+
+    for (i = 0; i < keys->n; i++) {
+        size += ngx_http_admission_key_size(event, &keys->names[i]);
+    }
+
+    buf = ngx_alloc(size, ngx_cycle->log);
+    if (buf == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = buf;
+
+    for (i = 0; i < keys->n; i++) {
+        argv[i].data = p;
+        p = ngx_http_admission_put_key(p, event, &keys->names[i]);
+        argv[i].len = p - argv[i].data;
+    }
+
+    rc = ngx_http_admission_redis_keys(&keys->last, keys->n, argv);
+
+    ngx_free(buf);
+
+    return rc;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_keys_are(ngx_http_admission_keys_t *keys, ngx_str_t *event)
+{
+    u_char     *p;
+    ngx_str_t  *first, *prefix;
+
+    first = &keys->last.first;
+    prefix = ngx_http_admission_key_prefix();
+
+    if (first->len != ngx_http_admission_key_size(event, &keys->names[0])
+        || ngx_memcmp(first->data, prefix->data, prefix->len) != 0)
+    {
+        return 0;
+    }
+
+    /* neither a prefix nor an event has braces */
+
+    p = first->data + prefix->len;
+
+    return p[0] == '{'
+           && ngx_memcmp(&p[1], event->data, event->len) == 0
+           && p[1 + event->len] == '}';
+}
+
+
+static size_t
+ngx_http_admission_key_size(ngx_str_t *event, ngx_str_t *name)
+{
+    return ngx_http_admission_key_prefix()->len + sizeof("{}:") - 1
+           + event->len + name->len;
+}
+
+
+static u_char *
+ngx_http_admission_put_key(u_char *p, ngx_str_t *event, ngx_str_t *name)
+{
+    ngx_str_t  *prefix;
+
+    prefix = ngx_http_admission_key_prefix();
+
+    p = ngx_cpymem(p, prefix->data, prefix->len);
+    *p++ = '{';
+    p = ngx_cpymem(p, event->data, event->len);
+    *p++ = '}';
+    *p++ = ':';
+
+    return ngx_cpymem(p, name->data, name->len);
 }
 
 

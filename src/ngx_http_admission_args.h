@@ -18,47 +18,62 @@
 #include "ngx_http_admission_script.h"
 
 
-#define NGX_HTTP_ADMISSION_ARGS        72       /* keys and arguments */
+#define NGX_HTTP_ADMISSION_ARGS        56       /* without keys */
+#define NGX_HTTP_ADMISSION_KEYS        16
 
 /* Lua's numbers are exact below 2^53 */
 #define NGX_HTTP_ADMISSION_NUMBER_MAX  9007199254740991
 
 
+/*
+ * The keys <prefix>{<event>}:<name> of n names that scripts of a kind have.
+ * A crowd comes for one event: those of the last one are kept as they are
+ * sent.
+ */
+typedef struct {
+    ngx_str_t                        *names;
+    ngx_uint_t                        n;
+    ngx_http_admission_redis_keys_t   last;
+} ngx_http_admission_keys_t;
+
+
 /* being collected, on the caller's stack; the call copies them */
 typedef struct {
-    ngx_uint_t                  nkeys;
+    ngx_http_admission_keys_t  *keys;
+    ngx_str_t                  *event;
     ngx_uint_t                  argc;
     ngx_str_t                   argv[NGX_HTTP_ADMISSION_ARGS];
     u_char                     *last;
     u_char                      numbers[NGX_HTTP_ADMISSION_ARGS
                                         * NGX_INT64_LEN];
-    u_char                     *keys;           /* allocated */
 } ngx_http_admission_args_t;
 
 
 /*
- * The keys <prefix>{<event>}:<name> of n names.  NGX_ERROR: no Redis is
- * configured, or no memory; nothing is to be ended then.
+ * One key, <prefix>{<event>}:<name>, of ngx_alloc(); NGX_ERROR: no Redis is
+ * configured, or no memory.
  */
-ngx_int_t ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
-    ngx_str_t *event, ngx_str_t *names, ngx_uint_t n);
+ngx_int_t ngx_http_admission_event_key(ngx_str_t *key, ngx_str_t *event,
+    ngx_str_t *name);
 
-/* value is the caller's until the end */
+/* NGX_ERROR: no Redis is configured */
+ngx_int_t ngx_http_admission_args_begin(ngx_http_admission_args_t *args,
+    ngx_str_t *event, ngx_http_admission_keys_t *keys);
+
+/* value is the caller's until they are run, as the event is */
 void ngx_http_admission_args_string(ngx_http_admission_args_t *args,
     ngx_str_t *value);
 void ngx_http_admission_args_number(ngx_http_admission_args_t *args,
     int64_t value);
 
 /*
- * Runs the script and ends the arguments.  data, of ngx_alloc(), is the
- * call's from now on; NULL: the caller had no memory for it, nothing is run.
- * Returns as ngx_http_admission_script_run() does.
+ * Runs the script.  data, of ngx_alloc(), is the call's from now on; NULL: the
+ * caller had no memory for it, nothing is run.  Returns as
+ * ngx_http_admission_script_run() does.
  */
 ngx_http_admission_redis_call_t *ngx_http_admission_args_run(
     ngx_http_admission_args_t *args, ngx_http_admission_script_t *script,
     ngx_http_admission_redis_done_pt done, void *data);
-
-void ngx_http_admission_args_end(ngx_http_admission_args_t *args);
 
 
 /*

@@ -133,8 +133,11 @@ static ngx_str_t  ngx_http_admission_queue_names[] = {
     ngx_string("admissions")
 };
 
-#define NGX_HTTP_ADMISSION_QUEUE_KEYS                                         \
-    (sizeof(ngx_http_admission_queue_names) / sizeof(ngx_str_t))
+static ngx_http_admission_keys_t  ngx_http_admission_queue_keys = {
+    ngx_http_admission_queue_names,
+    sizeof(ngx_http_admission_queue_names) / sizeof(ngx_str_t),
+    { 0, ngx_null_string, ngx_null_string }
+};
 
 
 static ngx_str_t  ngx_http_admission_queue_events =
@@ -302,13 +305,12 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
     ngx_http_admission_queue_done_pt done, void *data)
 {
     ngx_str_t                         argv[3], active;
-    ngx_http_admission_args_t         args;
     ngx_http_admission_queue_call_t  *qc;
     ngx_http_admission_redis_call_t  *call;
 
     ngx_str_set(&active, "active");
 
-    if (ngx_http_admission_args_begin(&args, event, &active, 1) != NGX_OK) {
+    if (ngx_http_admission_event_key(&argv[1], event, &active) != NGX_OK) {
         return NULL;
     }
 
@@ -317,7 +319,6 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
 
     if (qc) {
         ngx_str_set(&argv[0], "ZSCORE");
-        argv[1] = args.argv[0];
         argv[2] = *user;
 
         call = ngx_http_admission_redis_call(ngx_http_admission_redis(), 3,
@@ -332,7 +333,7 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
         }
     }
 
-    ngx_http_admission_args_end(&args);
+    ngx_free(argv[1].data);
 
     return call;
 }
@@ -404,8 +405,7 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     ngx_uint_t  i;
 
     if (ngx_http_admission_args_begin(args, event,
-                                      ngx_http_admission_queue_names,
-                                      NGX_HTTP_ADMISSION_QUEUE_KEYS)
+                                      &ngx_http_admission_queue_keys)
         != NGX_OK)
     {
         return NGX_ERROR;

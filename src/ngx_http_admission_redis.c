@@ -31,6 +31,10 @@
 
 #define NGX_HTTP_ADMISSION_REDIS_FREE_MAX    128
 
+/* bytes of a number as an argument */
+#define NGX_HTTP_ADMISSION_REDIS_COUNT_SIZE                                   \
+    (sizeof("$20" CRLF CRLF) - 1 + NGX_INT64_LEN)
+
 /* ms until an address that is not known yet is looked for again */
 #define NGX_HTTP_ADMISSION_REDIS_NO_ADDRESS  100
 
@@ -65,6 +69,10 @@ static void ngx_http_admission_redis_found(void *data);
 static void ngx_http_admission_redis_release(
     ngx_http_admission_redis_call_t *call, ngx_uint_t late);
 
+static ngx_http_admission_redis_call_t *ngx_http_admission_redis_evalsha(
+    ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script, ngx_uint_t n, u_char *text,
+    size_t len, ngx_uint_t argc, ngx_str_t *argv);
 static ngx_http_admission_redis_call_t *ngx_http_admission_redis_issue(
     ngx_http_admission_redis_t *redis, ngx_http_admission_redis_call_t *call,
     ngx_str_t *key, ngx_http_admission_redis_done_pt done, void *data);
@@ -94,6 +102,7 @@ static size_t ngx_http_admission_redis_args_size(ngx_uint_t argc,
     ngx_str_t *argv);
 static u_char *ngx_http_admission_redis_put_args(u_char *p, ngx_uint_t argc,
     ngx_str_t *argv);
+static u_char *ngx_http_admission_redis_put_count(u_char *p, ngx_uint_t n);
 static u_char *ngx_http_admission_redis_put_number(u_char *p, u_char type,
     size_t n);
 static size_t ngx_http_admission_redis_number_size(size_t n);
@@ -213,35 +222,75 @@ ngx_http_admission_redis_eval(ngx_http_admission_redis_t *redis,
     ngx_uint_t argc, ngx_str_t *argv, ngx_http_admission_redis_done_pt done,
     void *data)
 {
-    size_t                            size;
-    u_char                           *p, buf[NGX_INT64_LEN];
-    ngx_str_t                         n;
+    u_char                           *p;
     ngx_http_admission_redis_call_t  *call;
 
-    n.data = buf;
-    n.len = ngx_http_admission_put_number(buf, nkeys) - buf;
+    u_char  count[NGX_HTTP_ADMISSION_REDIS_COUNT_SIZE];
 
-    size = ngx_http_admission_redis_number_size(argc + 3)
-           + script->evalsha.len
-           + ngx_http_admission_redis_args_size(1, &n)
-           + ngx_http_admission_redis_args_size(argc, argv);
+    p = ngx_http_admission_redis_put_count(count, nkeys);
 
-    call = ngx_http_admission_redis_alloc(redis, size);
+    call = ngx_http_admission_redis_evalsha(redis, script, 0, count, p - count,
+                                            argc, argv);
     if (call == NULL) {
         return NULL;
     }
 
-    p = ngx_http_admission_redis_put_number(call->command, '*', argc + 3);
-
-    call->count = p - call->command;
-    call->script = script;
-    call->kind = script->kind;
-
-    p = ngx_cpymem(p, script->evalsha.data, script->evalsha.len);
-    p = ngx_http_admission_redis_put_args(p, 1, &n);
-    (void) ngx_http_admission_redis_put_args(p, argc, argv);
-
     return ngx_http_admission_redis_issue(redis, call, argv, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_eval_keys(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script,
+    ngx_http_admission_redis_keys_t *keys, ngx_uint_t argc, ngx_str_t *argv,
+    ngx_http_admission_redis_done_pt done, void *data)
+{
+    ngx_http_admission_redis_call_t  *call;
+
+    call = ngx_http_admission_redis_evalsha(redis, script, keys->n,
+                                            keys->text.data, keys->text.len,
+                                            argc, argv);
+    if (call == NULL) {
+        return NULL;
+    }
+
+    return ngx_http_admission_redis_issue(redis, call, &keys->first, done,
+                                          data);
+}
+
+
+ngx_int_t
+ngx_http_admission_redis_keys(ngx_http_admission_redis_keys_t *keys,
+    ngx_uint_t n, ngx_str_t *argv)
+{
+    u_char  *p;
+
+    if (keys->text.data) {
+        ngx_free(keys->text.data);
+    }
+
+    ngx_memzero(keys, sizeof(ngx_http_admission_redis_keys_t));
+
+    p = ngx_alloc(NGX_HTTP_ADMISSION_REDIS_COUNT_SIZE
+                  + ngx_http_admission_redis_args_size(n, argv),
+                  ngx_cycle->log);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    keys->n = n;
+    keys->text.data = p;
+
+    p = ngx_http_admission_redis_put_count(p, n);
+
+    keys->first.data = p + ngx_http_admission_redis_number_size(argv[0].len);
+    keys->first.len = argv[0].len;
+
+    p = ngx_http_admission_redis_put_args(p, n, argv);
+
+    keys->text.len = p - keys->text.data;
+
+    return NGX_OK;
 }
 
 
@@ -338,6 +387,43 @@ ngx_http_admission_redis_release(ngx_http_admission_redis_call_t *call,
     if (late || ngx_http_admission_redis_send(call) != NGX_OK) {
         ngx_http_admission_redis_complete(call, NGX_ERROR, NULL);
     }
+}
+
+
+/* text: arguments as they are sent, their number and n others; then argv */
+
+static ngx_http_admission_redis_call_t *
+ngx_http_admission_redis_evalsha(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script, ngx_uint_t n, u_char *text,
+    size_t len, ngx_uint_t argc, ngx_str_t *argv)
+{
+    size_t                            size;
+    u_char                           *p;
+    ngx_http_admission_redis_call_t  *call;
+
+    /* EVALSHA, the hash and the number of keys besides */
+
+    n += argc + 3;
+
+    size = ngx_http_admission_redis_number_size(n) + script->evalsha.len + len
+           + ngx_http_admission_redis_args_size(argc, argv);
+
+    call = ngx_http_admission_redis_alloc(redis, size);
+    if (call == NULL) {
+        return NULL;
+    }
+
+    p = ngx_http_admission_redis_put_number(call->command, '*', n);
+
+    call->count = p - call->command;
+    call->script = script;
+    call->kind = script->kind;
+
+    p = ngx_cpymem(p, script->evalsha.data, script->evalsha.len);
+    p = ngx_cpymem(p, text, len);
+    (void) ngx_http_admission_redis_put_args(p, argc, argv);
+
+    return call;
 }
 
 
@@ -686,6 +772,21 @@ ngx_http_admission_redis_put_args(u_char *p, ngx_uint_t argc, ngx_str_t *argv)
     }
 
     return p;
+}
+
+
+/* the argument that says how many keys follow */
+
+static u_char *
+ngx_http_admission_redis_put_count(u_char *p, ngx_uint_t n)
+{
+    ngx_str_t  count;
+    u_char     digits[NGX_INT64_LEN];
+
+    count.data = digits;
+    count.len = ngx_http_admission_put_number(digits, n) - digits;
+
+    return ngx_http_admission_redis_put_args(p, 1, &count);
 }
 
 

@@ -43,6 +43,14 @@ typedef struct {
 } ngx_http_admission_redis_script_t;
 
 
+/* keys of a script as they are sent, behind the number of them */
+typedef struct {
+    ngx_uint_t                             n;
+    ngx_str_t                              text;     /* of ngx_alloc() */
+    ngx_str_t                              first;    /* of them, in the text */
+} ngx_http_admission_redis_keys_t;
+
+
 /*
  * rc NGX_OK: the reply, which lives until the completion returns.
  * NGX_DECLINED: Redis answered with an error, which is in reply->str.
@@ -116,6 +124,23 @@ ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval(
     ngx_http_admission_redis_script_t *script, ngx_uint_t nkeys,
     ngx_uint_t argc, ngx_str_t *argv, ngx_http_admission_redis_done_pt done,
     void *data);
+
+/*
+ * The same with keys that are sent more than once, and argv the arguments
+ * alone.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_redis_eval_keys(
+    ngx_http_admission_redis_t *redis,
+    ngx_http_admission_redis_script_t *script,
+    ngx_http_admission_redis_keys_t *keys, ngx_uint_t argc, ngx_str_t *argv,
+    ngx_http_admission_redis_done_pt done, void *data);
+
+/*
+ * Other keys, n of them and at least one (copied), in place of those that are
+ * there, if any; NGX_ERROR: no memory, there are none then.
+ */
+ngx_int_t ngx_http_admission_redis_keys(ngx_http_admission_redis_keys_t *keys,
+    ngx_uint_t n, ngx_str_t *argv);
 
 /*
  * Calls issued while it is on are for nobody who waits: a worker that leaves

@@ -107,6 +107,17 @@ ngx_http_admission_script_run(ngx_http_admission_redis_t *redis,
 }
 
 
+ngx_http_admission_redis_call_t *
+ngx_http_admission_script_run_keys(ngx_http_admission_redis_t *redis,
+    ngx_http_admission_script_t *script, ngx_http_admission_redis_keys_t *keys,
+    ngx_uint_t argc, ngx_str_t *argv, ngx_http_admission_redis_done_pt done,
+    void *data)
+{
+    return ngx_http_admission_redis_eval_keys(redis, &script->command, keys,
+                                              argc, argv, done, data);
+}
+
+
 static void
 ngx_http_admission_script_init(ngx_http_admission_script_t *script)
 {

@@ -51,5 +51,11 @@ ngx_http_admission_redis_call_t *ngx_http_admission_script_run(
     ngx_uint_t nkeys, ngx_uint_t argc, ngx_str_t *argv,
     ngx_http_admission_redis_done_pt done, void *data);
 
+/* the same with keys made before, and argv the arguments alone */
+ngx_http_admission_redis_call_t *ngx_http_admission_script_run_keys(
+    ngx_http_admission_redis_t *redis, ngx_http_admission_script_t *script,
+    ngx_http_admission_redis_keys_t *keys, ngx_uint_t argc, ngx_str_t *argv,
+    ngx_http_admission_redis_done_pt done, void *data);
+
 
 #endif /* _NGX_HTTP_ADMISSION_SCRIPT_H_INCLUDED_ */

@@ -86,8 +86,11 @@ static ngx_str_t  ngx_http_admission_vwr_names[] = {
     ngx_string("epoch")
 };
 
-#define NGX_HTTP_ADMISSION_VWR_KEYS                                           \
-    (sizeof(ngx_http_admission_vwr_names) / sizeof(ngx_str_t))
+static ngx_http_admission_keys_t  ngx_http_admission_vwr_keys = {
+    ngx_http_admission_vwr_names,
+    sizeof(ngx_http_admission_vwr_names) / sizeof(ngx_str_t),
+    { 0, ngx_null_string, ngx_null_string }
+};
 
 
 static ngx_str_t  ngx_http_admission_vwr_events =
@@ -235,8 +238,7 @@ ngx_http_admission_vwr_begin(ngx_http_admission_args_t *args,
     static ngx_str_t  by_config = ngx_string("config");
 
     if (ngx_http_admission_args_begin(args, event,
-                                      ngx_http_admission_vwr_names,
-                                      NGX_HTTP_ADMISSION_VWR_KEYS)
+                                      &ngx_http_admission_vwr_keys)
         != NGX_OK)
     {
         return NGX_ERROR;
