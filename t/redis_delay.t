@@ -82,9 +82,13 @@ for my $delay (0.05, 0.5) {
     my $timeout = 0.2;
     my $site = site('fails', $timeout, workers => 1);
 
-    is check($site, 'ann')->status, 200, 'no delay: works';
+    # a busy machine can take as long for one call
 
-    my $token = check($site, 'ann')->json->{entryToken};
+    my $in;
+    ok wait_until { $in = check($site, 'ann'); $in->status == 200 },
+        'no delay: works';
+
+    my $token = $in->json->{entryToken};
 
     $proxy->delay(0.5 * slow);
 
