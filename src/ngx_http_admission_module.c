@@ -190,6 +190,11 @@ ngx_http_admission_init_module(ngx_cycle_t *cycle)
     mcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_admission_module);
 
     if (mcf == NULL || !mcf->in_use) {
+
+        /* the one of the configuration before is gone */
+
+        ngx_http_admission_zone_use(NULL);
+
         return NGX_OK;
     }
 
