@@ -84,12 +84,14 @@ function show() {
   const stale = old !== null;
   document.body.classList.toggle("stale", stale);
   document.body.classList.toggle("live", !stale && fresh > 0);
+  const entered = !$("signin").hidden;
   $("signin").hidden = true;
   $("board").hidden = false;
   $("out").hidden = !load("secret");
   tick();
   summary();
   board();
+  if (entered) $("headline").focus();
 }
 
 function tick() {
@@ -108,18 +110,22 @@ function tick() {
 
 let told = new Set();
 
+// Of the events in the answer alone: there may be others, and worse.
+
 function summary() {
   const troubles = old === null ? [] : [{ key: "old", bad: true, text: old + " " + L("The numbers below are old.", "아래 숫자는 최신이 아닙니다.") }];
   for (const event of events) {
     for (const trouble of old === null ? troublesOf(event) : []) troubles.push({ ...trouble, event });
   }
+  const some = total > events.length || $("find").value.trim() !== "";
   const bad = troubles.some(trouble => trouble.bad);
   $("summary").className = "panel" + (bad ? " bad" : troubles.length ? " warn" : "");
-  put($("headline"), troubles.length === 0 ? L("All is well", "이상 없음")
+  put($("headline"), troubles.length === 0 ? (some ? L("Nothing wrong with those shown", "표시된 이벤트는 이상 없음") : L("All is well", "이상 없음"))
     : bad ? L("Something is wrong", "문제가 있습니다") : L("Something is paused", "멈춰 둔 것이 있습니다"));
   const sum = pick => events.reduce((all, event) => all + pick(event), 0);
   put($("sums"), [
-    L(total === 1 ? "1 event" : `${count(total)} events`, `이벤트 ${count(total)}개`),
+    total > events.length ? L(`${count(events.length)} of ${count(total)} events`, `이벤트 ${count(total)}개 중 ${count(events.length)}개`)
+      : L(total === 1 ? "1 event" : `${count(total)} events`, `이벤트 ${count(total)}개`),
     L(`${count(sum(waits))} in waiting rooms`, `대기실 ${count(sum(waits))}명`),
     L(`${count(sum(event => event.queueSize))} in queues`, `대기열 ${count(sum(event => event.queueSize))}명`),
     L(`${count(sum(event => event.currentUsers))} inside`, `입장 ${count(sum(event => event.currentUsers))}명`)
@@ -150,7 +156,7 @@ function summary() {
   const more = troubles.filter(trouble => !told.has(trouble.key));
   if (more.length) {
     say(more.map(trouble => (trouble.event ? nameOf(trouble.event) + ": " : "") + trouble.text).join(" "));
-  } else if (fewer && !troubles.length) {
+  } else if (fewer && !troubles.length && !some) {
     say(L("All is well again.", "이상 없는 상태로 돌아왔습니다."));
   }
   told = new Set(troubles.map(trouble => trouble.key));
@@ -411,7 +417,10 @@ function signIn(status) {
   put($("secret-label"), L("Admin secret, or an operator's token", "관리자 비밀 값 또는 운영자 토큰"));
   put($("secret-hint"), L("Kept by this tab alone, until it is closed or you sign out.", "이 탭에만 저장되며, 탭을 닫거나 로그아웃하면 지워집니다."));
   put($("enter"), L("Continue", "계속"));
-  put($("signin-error"), tried ? L("That is not it. Nothing was changed.", "올바르지 않습니다. 변경된 것은 없습니다.") : "");
+  put($("signin-error"), !tried ? ""
+    : first && fresh ? L("It is no longer valid. Sign in again.", "더 이상 유효하지 않습니다. 다시 로그인하세요.")
+    : L("That is not it. Nothing was changed.", "올바르지 않습니다. 변경된 것은 없습니다."));
+  fresh = 0;
   if (data.login) {
     const url = new URL(data.login, location.href);
     if (/^https?:$/.test(url.protocol)) {

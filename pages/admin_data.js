@@ -99,7 +99,8 @@ const served = event => Math.min(event.servingCounter, event.nextPosition);
 
 const slot = () => Math.floor(Date.now() / 1000 / STEP);
 
-// returns whether a new row was begun
+// Those that the answer leaves out, while one is looked for, stay as they are;
+// returns whether a new row was begun.
 
 function remember(events) {
   const now = slot();
@@ -112,6 +113,10 @@ function remember(events) {
     begun = begun || !rows.length || had[had.length - 1][WHEN] !== now;
     rows.push([now, event.isActive ? event.waiting : 0, served(event), event.queueSize, event.currentUsers, event.admitted]);
     known.set(id, rows);
+  }
+  for (const [id, rows] of past) {
+    if (known.size >= KEPT) break;
+    if (!known.has(id) && Array.isArray(rows) && rows.some(row => Array.isArray(row) && row[WHEN] > now - SPAN)) known.set(id, rows);
   }
   past = known;
   if (begun) save("history", [...past]);

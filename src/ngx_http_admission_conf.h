@@ -118,8 +118,8 @@ typedef struct {
     ngx_uint_t                    window;       /* s, of its first limit */
     ngx_uint_t                    algorithm;    /* likewise */
 
-    ngx_http_admission_counts_t  *counts;       /* in the zone; set when a
-                                                   worker starts, NULL: there
+    ngx_http_admission_counts_t  *counts;       /* in the zone; set before
+                                                   workers start, NULL: there
                                                    was no room */
 } ngx_http_admission_category_t;
 

@@ -75,9 +75,14 @@ ngx_http_admission_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         && ngx_http_admission_conf_param(&value[3], "format", &format)
            != NGX_OK)
     {
-        return ngx_http_admission_secret_invalid(cf, cmd, &value[3],
-                                                 "\"format=raw|base64|hex\" "
-                                                 "after the secret");
+        /* it may be what comes after a space of the secret */
+
+        ngx_str_set(&format, "...");
+
+        return ngx_http_admission_conf_invalid(cf, cmd, &format,
+                                               "\"format=raw|base64|hex\" "
+                                               "after the secret, which is in "
+                                               "quotes if it has spaces");
     }
 
     rc = ngx_http_admission_secret_decode(cf, &format, &secret);

@@ -23,16 +23,18 @@ ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh)
 
 
 void
-ngx_http_admission_counts_use(ngx_array_t *categories)
+ngx_http_admission_counts_use(ngx_array_t *categories, ngx_log_t *log)
 {
-    ngx_uint_t                       i;
-    ngx_http_admission_category_t  **category;
+    ngx_uint_t                       i, n;
+    ngx_http_admission_category_t  **category, *without;
 
     if (categories == NULL) {
         return;
     }
 
     category = categories->elts;
+    without = NULL;
+    n = 0;
 
     ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
@@ -40,9 +42,21 @@ ngx_http_admission_counts_use(ngx_array_t *categories)
         category[i]->counts = ngx_http_admission_counts_locked(
                                                       ngx_http_admission_zone,
                                                       &category[i]->name);
+
+        if (category[i]->counts == NULL && n++ == 0) {
+            without = category[i];
+        }
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
+
+    if (n) {
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "admission: the zone is too small to count the decisions "
+                      "of all rate limits, not of %ui categories, \"%V\" the "
+                      "first of them: make \"admission_zone\" larger",
+                      n, &without->name);
+    }
 }
 
 
@@ -130,6 +144,7 @@ static ngx_http_admission_counts_t *
 ngx_http_admission_counts_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *name)
 {
+    size_t                        size;
     ngx_queue_t                  *q;
     ngx_http_admission_counts_t  *counts;
 
@@ -146,12 +161,19 @@ ngx_http_admission_counts_locked(ngx_http_admission_zone_t *zone,
         }
     }
 
-    counts = ngx_http_admission_zone_keep_locked(zone,
-                                          sizeof(ngx_http_admission_counts_t)
-                                          + name->len);
+    size = ngx_align(sizeof(ngx_http_admission_counts_t) + name->len,
+                     NGX_ALIGNMENT);
+
+    if (size > zone->sh->counts_free) {
+        return NULL;
+    }
+
+    counts = ngx_http_admission_zone_keep_locked(zone, size);
     if (counts == NULL) {
         return NULL;
     }
+
+    zone->sh->counts_free -= size;
 
     counts->len = name->len;
     ngx_memcpy(counts->name, name->data, name->len);

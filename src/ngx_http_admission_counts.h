@@ -37,8 +37,11 @@ struct ngx_http_admission_counts_s {
 };
 
 
-/* finds, or makes, the counters of the configuration; when a worker starts */
-void ngx_http_admission_counts_use(ngx_array_t *categories);
+/*
+ * Finds, or makes, the counters of the configuration, before there are workers
+ * of it; logs that there is no room for all of them: the others do not count.
+ */
+void ngx_http_admission_counts_use(ngx_array_t *categories, ngx_log_t *log);
 
 /* pushes pointers to all that there are; NGX_ERROR: no memory */
 ngx_int_t ngx_http_admission_counts_list(ngx_array_t *list);

@@ -28,6 +28,32 @@ static ngx_http_admission_edge_conf_t  ngx_http_admission_edge_off = {
 };
 
 
+/* that the module reads: taken out, they would say nothing to it any more */
+
+static const char  *ngx_http_admission_edge_taken[] = {
+    "x-vwr-token",
+    "x-queue-entry-token",
+    "x-queue-place",
+    "x-admission-visitor",
+    "x-admission-ticket",
+    "x-admission-event",
+    "x-user-id",
+    "x-user-email",
+    "x-user-role",
+    "idempotency-key",
+    "origin",
+    "purpose",
+    "access-control-request-method",
+    "access-control-request-headers",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+    "sec-purpose"
+};
+
+#define NGX_HTTP_ADMISSION_EDGE_TAKEN                                         \
+    (sizeof(ngx_http_admission_edge_taken) / sizeof(char *))
+
+
 /* a line more of the same header is one more secret, so as to change it */
 
 char *
@@ -138,6 +164,20 @@ ngx_http_admission_edge_name(ngx_conf_t *cf, ngx_command_t *cmd,
             return ngx_http_admission_conf_invalid(cf, cmd, value,
                                                    "a header of its own, "
                                                    "none that NGINX reads");
+        }
+    }
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_EDGE_TAKEN; i++) {
+
+        if (ngx_strlen(ngx_http_admission_edge_taken[i]) == name->len
+            && ngx_memcmp(ngx_http_admission_edge_taken[i], name->data,
+                          name->len)
+               == 0)
+        {
+            return ngx_http_admission_conf_invalid(cf, cmd, value,
+                                                   "a header of its own, "
+                                                   "none that the module "
+                                                   "reads");
         }
     }
 

@@ -27,6 +27,7 @@ static ngx_int_t ngx_http_admission_postconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_admission_phase(ngx_conf_t *cf,
     ngx_http_phases phase, ngx_http_handler_pt handler);
 static ngx_int_t ngx_http_admission_count_verdict(ngx_http_request_t *r);
+static ngx_int_t ngx_http_admission_init_module(ngx_cycle_t *cycle);
 static ngx_int_t ngx_http_admission_init_process(ngx_cycle_t *cycle);
 static void ngx_http_admission_exit_process(ngx_cycle_t *cycle);
 
@@ -52,7 +53,7 @@ ngx_module_t  ngx_http_admission_module = {
     ngx_http_admission_commands,           /* module directives */
     NGX_HTTP_MODULE,                       /* module type */
     NULL,                                  /* init master */
-    NULL,                                  /* init module */
+    ngx_http_admission_init_module,        /* init module */
     ngx_http_admission_init_process,       /* init process */
     NULL,                                  /* init thread */
     NULL,                                  /* exit thread */
@@ -179,6 +180,31 @@ ngx_http_admission_phase(ngx_conf_t *cf, ngx_http_phases phase,
 }
 
 
+/* in the master, and with "nginx -t": what is to be said once a host */
+
+static ngx_int_t
+ngx_http_admission_init_module(ngx_cycle_t *cycle)
+{
+    ngx_http_admission_main_conf_t  *mcf;
+
+    mcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_admission_module);
+
+    if (mcf == NULL || !mcf->in_use) {
+
+        /* the one of the configuration before is gone */
+
+        ngx_http_admission_zone_use(NULL);
+
+        return NGX_OK;
+    }
+
+    ngx_http_admission_zone_use(mcf->zone);
+    ngx_http_admission_counts_use(mcf->categories, cycle->log);
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_http_admission_init_process(ngx_cycle_t *cycle)
 {
@@ -196,7 +222,6 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
     }
 
     ngx_http_admission_zone_use(mcf->zone);
-    ngx_http_admission_counts_use(mcf->categories);
     ngx_http_admission_stats_use();
     ngx_http_admission_tally_use(mcf->names);
 

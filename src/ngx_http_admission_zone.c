@@ -10,9 +10,13 @@
 #include "ngx_http_admission_zone_shm.h"
 
 
-/* the share of the zone for counters, at least a page: of 1,000 categories of
-   rate limits in 8m */
-#define NGX_HTTP_ADMISSION_ZONE_KEPT  64
+/*
+ * The share of the zone, at least a page, for what is kept of categories of
+ * rate limits, 1,000 of them in 8m, and, in a part of it that those leave, of
+ * Redis's nodes: that the log is told once a host is not for them to take.
+ */
+#define NGX_HTTP_ADMISSION_ZONE_KEPT   64
+#define NGX_HTTP_ADMISSION_ZONE_NODES  4
 
 
 static ngx_int_t ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone,
@@ -86,7 +90,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     ngx_http_admission_zone_t  *ozone = data;
 
     u_char                      *p;
-    size_t                       len;
+    size_t                       len, kept;
     ngx_http_admission_zone_t   *zone;
     ngx_http_admission_shctx_t  *sh;
 
@@ -107,11 +111,13 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     /* the end of the zone is taken out of the slab pool */
 
+    kept = ngx_max(ngx_pagesize,
+                   shm_zone->shm.size / NGX_HTTP_ADMISSION_ZONE_KEPT);
+
     len = sizeof(ngx_http_admission_shctx_t)
           + ngx_http_admission_revoked_size(shm_zone->shm.size)
           + ngx_http_admission_stats_size(shm_zone->shm.size)
-          + ngx_max(ngx_pagesize,
-                    shm_zone->shm.size / NGX_HTTP_ADMISSION_ZONE_KEPT);
+          + kept;
     p = shm_zone->shm.addr + shm_zone->shm.size - len;
     p = (u_char *) ((uintptr_t) p & ~(uintptr_t) (NGX_ALIGNMENT - 1));
 
@@ -124,6 +130,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     sh->beat = ngx_current_msec;
     sh->kept = p + sizeof(ngx_http_admission_shctx_t);
     sh->end = shm_zone->shm.addr + shm_zone->shm.size;
+    sh->counts_free = kept - kept / NGX_HTTP_ADMISSION_ZONE_NODES;
 
     zone->shpool->data = sh;
     zone->sh = sh;

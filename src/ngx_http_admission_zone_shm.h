@@ -158,6 +158,7 @@ typedef struct {
     ngx_msec_t                  limits_since;   /* and first */
     ngx_atomic_t                limits_ms;      /* in all, before that */
     ngx_queue_t                 counts;     /* of each category */
+    size_t                      counts_free;    /* bytes for more of them */
 
     ngx_atomic_t                offset;     /* Redis's time less the host's,
                                                ms */

@@ -287,6 +287,11 @@ subtest 'admission_secret' => sub {
     $secret->("tier2 $good $good", 'format=raw|base64|hex');
     $secret->("tier2 secret=$good x", 'format=raw|base64|hex');
 
+    # one with a space is two of them
+
+    $secret->("tier2 ${mark}1234 and-$mark", 'format=raw|base64|hex',
+              'quotes');
+
     # lengths
 
     $secret->("$_ ${mark}1234", 'at least 32', '8 bytes long', $_)

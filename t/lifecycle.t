@@ -204,6 +204,10 @@ subtest 'without the module, and with it again' => sub {
     my %text = ('no directives' => $without,
                 'no module' => $without =~ s/load_module.*$//mr);
 
+    my $vars = 'location = /vars { return 200 "$admission_verdict '
+               . '$admission_user$admission_event$admission_position'
+               . '$admission_reason $admission_address"; }';
+
     for my $what ('no directives', 'no module') {
         unlike $text{$what}, qr/^\s*admission_/m, "$what: so it is";
 
@@ -211,6 +215,15 @@ subtest 'without the module, and with it again' => sub {
         is get($site->port, '/plain')->status, 200, "$what: NGINX goes on";
         is get($site->port, '/api/queue/status/still')->status, 404,
             "$what: nothing else is there";
+
+        if ($what eq 'no directives') {
+            reload_with($text{$what} =~ s/(listen )/$vars $1/r);
+            like get($site->port, '/vars', headers => [
+                    Authorization => 'Bearer ' . $site->user('ann'),
+                    'X-Queue-Entry-Token' => $ann,
+                    'X-Admission-Visitor' => 'x' ])->body,
+                qr/^- -? ?127\.0\.0\.1$/, "$what: its variables say nothing";
+        }
 
         # nobody is heard of meanwhile: that is as if this host were away
 

@@ -423,6 +423,15 @@ wrong(qq(admission_trusted_edge "$_" $edge;), qq("$_"),
 wrong("admission_trusted_edge $_ $edge;", qq("$_"), 'none that NGINX reads')
     for qw(Host cookie Authorization CONTENT-LENGTH Connection User-Agent
            X-Forwarded-For);
+
+# all that are in the code, so that none is forgotten
+
+my @read = map { read_file($_) =~ /"(x-[a-z-]+|sec-[a-z-]+|idempotency-key
+                                    |access-control-request-[a-z]+)"/gx }
+           grep { !/edge_conf/ } glob root . '/src/*.c';
+cmp_ok scalar @read, '>=', 14, 'headers that the module reads';
+wrong("admission_trusted_edge $_ $edge;", qq("$_"), 'none that the module reads')
+    for @read, qw(Origin Purpose X-User-ID);
 wrong("admission_trusted_edge X-Edge $_;", 'at least 32')
     for 'short', 'x' x 31, 'file=short', '""';
 wrong("admission_trusted_edge X-Edge file=none.key;", 'none.key', 'file=');

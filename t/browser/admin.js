@@ -105,6 +105,8 @@ async function signingIn(visitor) {
     is(await page.evaluate(() => localStorage.length), 0,
        "nor in storage that lasts");
 
+    is(await focused(page), "headline", "and the focus is on what it shows");
+
     await page.reload();
     await shows(page, "#headline", /./, "a reload needs it not again");
 
@@ -133,6 +135,25 @@ async function signingIn(visitor) {
     await ended.context.clearCookies();
     await shows(ended.page, "#signin-title", /./, "a session that ended");
     await ended.context.close();
+
+    // and a secret that is another one since a reload of NGINX
+
+    const stale = await visitor();
+    const desk = await stale.newPage();
+
+    await desk.goto(config.site + "/admin");
+    await desk.fill("#secret", config.secret);
+    await desk.keyboard.press("Enter");
+    await shows(desk, "#headline", /./, "a secret");
+    await desk.route("**/api/**", route => route.fulfill(
+        { status: 403, json: { error: "x", code: "FORBIDDEN" } }));
+    await shows(desk, "#signin-error", /^It is no longer valid/,
+                "that counts no more");
+    await desk.fill("#secret", "x".repeat(40));
+    await desk.keyboard.press("Enter");
+    await shows(desk, "#signin-error", /^That is not it/,
+                "and one that never did");
+    await stale.close();
 }
 
 
@@ -655,9 +676,31 @@ async function manyEvents(visitor) {
     await shows(page, "#shown", /^50 of 64, the busiest$/, "the busiest");
     is(await page.$$eval(".event", list => list.length), 50, "50 of them");
 
+    await shows(page, "#sums", /^50 of 64 events/, "the sums are of those");
+    await shows(page, "#headline", /^Nothing wrong with those shown$/,
+                "and so is the headline");
+
+    // what is kept of the events goes on while one of them is looked for, and
+    // nobody is told that all is well
+
+    const kept = () => page.evaluate(() => JSON.parse(
+        sessionStorage.getItem("admission:admin:history")).map(([id]) => id));
+
+    await operator("PUT", "queue/admin/threshold/many-1?threshold=0");
+    await api("u7", "POST", "check/many-1");
+    await shows(page, "#troubles", /^many-1 .*is paused/, "one is paused");
+    await until(async () => (await kept()).includes("concert"));
+
     await page.fill("#find", "many-59");
     await until(async () => await page.$$eval(".event", list => list.length) === 1);
     is(await page.textContent(".event h2"), "many-59", "one is found");
+    await shows(page, "#headline", /^Nothing wrong with those shown$/,
+                "which is well");
+    ok(!/All is well/.test(await page.textContent("#live")),
+       "nobody is told that all is");
+    await sleep(6);
+    is((await kept()).length, 40, "the charts of the others are kept");
+    ok((await kept()).includes("many-59"), "and of this one");
     await page.fill("#find", "BAND");
     await shows(page, ".event h2", /^Spring Concert$/, "by its artist");
     await page.fill("#find", "nothing of the kind");
@@ -665,6 +708,7 @@ async function manyEvents(visitor) {
     await page.fill("#find", "");
     await until(async () => await page.$$eval(".event", list => list.length) === 50);
     is(await page.$$eval(".event", list => list.length), 50, "all again");
+    await operator("DELETE", "queue/admin/threshold/many-1");
     ok(await page.evaluate(() => JSON.parse(
            sessionStorage.getItem("admission:admin:history")).length <= 40),
        "the history is bounded");
