@@ -10,14 +10,15 @@
  * for each NGX_HTTP_ADMISSION_WINDOW_TIMES requests in it if all of them are
  * remembered; the counter counts them in two buckets, as lua/limit.lua does.
  *
- * A window is known by 64 bits of a hash of its key.
+ * A window is known by 64 bits of a hash of its key, which is keyed itself:
+ * clients that choose theirs can not choose one that is taken for another's.
  */
 
 
 #include <ngx_config.h>
 #include <ngx_core.h>
-#include <ngx_sha1.h>
 
+#include "ngx_http_admission_hash.h"
 #include "ngx_http_admission_limit_local.h"
 #include "ngx_http_admission_zone_shm.h"
 
@@ -358,22 +359,14 @@ ngx_http_admission_window_logs(ngx_http_admission_limit_conf_t *conf)
 static uint64_t
 ngx_http_admission_window_hash(ngx_http_admission_limit_t *limit)
 {
-    u_char      digest[20];
-    uint64_t    hash;
-    ngx_sha1_t  sha1;
+    uint64_t  hash;
 
-    ngx_sha1_init(&sha1);
-    ngx_sha1_update(&sha1, limit->key.data, limit->key.len);
+    hash = ngx_http_admission_hash(&ngx_http_admission_zone->sh->hash_key,
+                                   limit->key.data, limit->key.len);
 
     /* of another algorithm it is another one */
 
-    ngx_sha1_update(&sha1, ngx_http_admission_window_logs(limit->conf)
-                           ? "l" : "c", 1);
-    ngx_sha1_final(digest, &sha1);
-
-    ngx_memcpy(&hash, digest, sizeof(uint64_t));
-
-    return hash;
+    return ngx_http_admission_window_logs(limit->conf) ? hash : ~hash;
 }
 
 

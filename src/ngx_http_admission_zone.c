@@ -132,6 +132,12 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     sh->end = shm_zone->shm.addr + shm_zone->shm.size;
     sh->counts_free = kept - kept / NGX_HTTP_ADMISSION_ZONE_NODES;
 
+    if (ngx_http_admission_hash_key(&sh->hash_key) != NGX_OK) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "RAND_bytes() failed");
+        return NGX_ERROR;
+    }
+
     zone->shpool->data = sh;
     zone->sh = sh;
     zone->generation = ++sh->generation;

@@ -27,6 +27,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_hash.h"
 #include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_room.h"
 #include "ngx_http_admission_stats.h"
@@ -96,6 +97,7 @@ typedef struct {
     u_char                     *kept;       /* free from here, for good */
     u_char                     *end;
     u_char                     *log_ctx;
+    ngx_http_admission_hash_key_t  hash_key;    /* set once, without a lock */
 
     ngx_rbtree_t                events;
     ngx_rbtree_node_t           events_sentinel;
