@@ -75,6 +75,8 @@ static void ngx_http_admission_claims_text(ngx_http_admission_value_t *value,
 static ngx_int_t ngx_http_admission_claims_accept(
     ngx_http_admission_claims_t *claims, time_t now, ngx_pool_t *pool,
     ngx_http_admission_claims_t **accepted, const char **why);
+static const char *ngx_http_admission_claims_time(
+    ngx_http_admission_claims_t *claims, time_t now);
 static u_char *ngx_http_admission_claim_encode(u_char *p,
     ngx_http_admission_claim_t *claim, ngx_http_admission_claims_t *claims);
 
@@ -141,7 +143,15 @@ ngx_http_admission_token_verify(ngx_http_admission_verifier_t *v,
     found = ngx_http_admission_verified_find(v, token);
 
     if (found) {
-        return ngx_http_admission_claims_accept(found, now, pool, claims, why);
+        *why = ngx_http_admission_claims_time(found, now);
+
+        if (*why) {
+            return NGX_DECLINED;
+        }
+
+        *claims = ngx_http_admission_verified_copy(found, pool);
+
+        return *claims ? NGX_OK : NGX_ERROR;
     }
 
     rc = ngx_http_admission_token_decode(v, token, now, pool, claims, why);
@@ -526,13 +536,9 @@ ngx_http_admission_claims_accept(ngx_http_admission_claims_t *claims,
 {
     ngx_http_admission_claims_t  *copy;
 
-    if (now >= claims->exp + NGX_HTTP_ADMISSION_LEEWAY) {
-        *why = ngx_http_admission_reason(EXPIRED);
-        return NGX_DECLINED;
-    }
+    *why = ngx_http_admission_claims_time(claims, now);
 
-    if (now < claims->nbf - NGX_HTTP_ADMISSION_LEEWAY) {
-        *why = ngx_http_admission_reason(NOT_YET);
+    if (*why) {
         return NGX_DECLINED;
     }
 
@@ -547,6 +553,22 @@ ngx_http_admission_claims_accept(ngx_http_admission_claims_t *claims,
     *accepted = copy;
 
     return NGX_OK;
+}
+
+
+static const char *
+ngx_http_admission_claims_time(ngx_http_admission_claims_t *claims,
+    time_t now)
+{
+    if (now >= claims->exp + NGX_HTTP_ADMISSION_LEEWAY) {
+        return ngx_http_admission_reason(EXPIRED);
+    }
+
+    if (now < claims->nbf - NGX_HTTP_ADMISSION_LEEWAY) {
+        return ngx_http_admission_reason(NOT_YET);
+    }
+
+    return NULL;
 }
 
 

@@ -16,17 +16,20 @@
 #define NGX_HTTP_ADMISSION_VERIFIED_WAYS   4
 #define NGX_HTTP_ADMISSION_VERIFIED_TOKEN  1024     /* bytes, at most */
 #define NGX_HTTP_ADMISSION_VERIFIED_TAIL   40       /* bytes, at least */
+#define NGX_HTTP_ADMISSION_VERIFIED_HASHED 16       /* of these */
 
-
-/* followed by the claims' strings and the token */
 
 typedef struct {
-    ngx_http_admission_claims_t      claims;
     ngx_http_admission_verifier_t    verifier;
     ngx_uint_t                       ring;          /* its id, since keys of
                                                        an older configuration
                                                        are gone */
     ngx_str_t                        token;
+    size_t                           size;          /* of the claims, with
+                                                       their strings */
+
+    /* followed by its strings, so that one copy takes all, and the token */
+    ngx_http_admission_claims_t      claims;
 } ngx_http_admission_verified_t;
 
 
@@ -117,6 +120,39 @@ ngx_http_admission_verified_find(ngx_http_admission_verifier_t *v,
 }
 
 
+ngx_http_admission_claims_t *
+ngx_http_admission_verified_copy(ngx_http_admission_claims_t *claims,
+    ngx_pool_t *pool)
+{
+    ngx_str_t                      *s;
+    ngx_uint_t                      i;
+    ngx_http_admission_claims_t    *copy;
+    ngx_http_admission_verified_t  *entry;
+
+    entry = (ngx_http_admission_verified_t *)
+                ((u_char *) claims
+                 - offsetof(ngx_http_admission_verified_t, claims));
+
+    copy = ngx_palloc(pool, entry->size);
+    if (copy == NULL) {
+        return NULL;
+    }
+
+    ngx_memcpy(copy, claims, entry->size);
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_CLAIMS_OFFSETS; i++) {
+        s = (ngx_str_t *) ((u_char *) copy
+                           + ngx_http_admission_claims_offsets[i]);
+
+        if (s->len) {
+            s->data = (u_char *) copy + (s->data - (u_char *) claims);
+        }
+    }
+
+    return copy;
+}
+
+
 void
 ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
     ngx_str_t *token, ngx_http_admission_claims_t *claims, ngx_log_t *log)
@@ -157,6 +193,7 @@ ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
 
     ngx_http_admission_claims_copy(&entry->claims, p, claims);
 
+    entry->size = sizeof(ngx_http_admission_claims_t) + size;
     entry->verifier = *v;
     entry->ring = v->keys->id;
 
@@ -181,8 +218,8 @@ ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
 
 
 /*
- * Of the end of the token, which is signature: nobody without the key can
- * choose it.  The seed keeps what the comparison of hashes takes to itself.
+ * Of the last 96 bits of the signature: nobody without the key can choose
+ * them.  The seed keeps what the comparison of hashes takes to itself.
  */
 
 static uint64_t
@@ -194,7 +231,7 @@ ngx_http_admission_verified_hash(ngx_str_t *token)
     last = token->data + token->len;
     hash = ngx_http_admission_verified_seed;
 
-    for (p = last - NGX_HTTP_ADMISSION_VERIFIED_TAIL;
+    for (p = last - NGX_HTTP_ADMISSION_VERIFIED_HASHED;
          p < last;
          p += sizeof(uint64_t))
     {

@@ -34,6 +34,10 @@ void ngx_http_admission_claims_copy(ngx_http_admission_claims_t *dst,
 ngx_http_admission_claims_t *ngx_http_admission_verified_find(
     ngx_http_admission_verifier_t *v, ngx_str_t *token);
 
+/* a copy of claims that were found; NULL: no memory */
+ngx_http_admission_claims_t *ngx_http_admission_verified_copy(
+    ngx_http_admission_claims_t *claims, ngx_pool_t *pool);
+
 /* remembers a token that verified, and was not found, if there is memory */
 void ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
     ngx_str_t *token, ngx_http_admission_claims_t *claims, ngx_log_t *log);
