@@ -116,6 +116,12 @@ ngx_http_admission_identity_is(ngx_table_elt_t *h, void *data)
     ngx_str_t   *name;
     ngx_uint_t   n;
 
+    /* all of them begin like that, and few others do */
+
+    if (h->key.len == 0 || ngx_tolower(h->key.data[0]) != 'x') {
+        return NGX_DECLINED;
+    }
+
     for (n = 0; n < NGX_HTTP_ADMISSION_IDENTITIES; n++) {
         name = &ngx_http_admission_identity_names[n].lowcase;
 
