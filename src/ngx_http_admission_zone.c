@@ -19,6 +19,15 @@
 #define NGX_HTTP_ADMISSION_ZONE_NODES  4
 
 
+/*
+ * What is inside happens while "inside" says so, in the eyes of whoever finds
+ * that this process is dead: the compiler is all that could let it be seen
+ * otherwise, since the lock itself orders what processors do.
+ */
+#define ngx_http_admission_zone_order()                                       \
+    __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+
 static ngx_int_t ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone,
     void *data);
 static void ngx_http_admission_zone_make_locked(
@@ -239,14 +248,14 @@ ngx_http_admission_zone_lock(ngx_http_admission_zone_t *zone)
     }
 
     zone->sh->inside = 1;
-    ngx_memory_barrier();
+    ngx_http_admission_zone_order();
 }
 
 
 void
 ngx_http_admission_zone_unlock(ngx_http_admission_zone_t *zone)
 {
-    ngx_memory_barrier();
+    ngx_http_admission_zone_order();
     zone->sh->inside = 0;
 
     ngx_shmtx_unlock(&zone->shpool->mutex);
