@@ -10,11 +10,20 @@ cd "$(dirname "$0")"
 PATH=$PATH:/usr/sbin
 
 tests=("$@")
-test $# -gt 0 || tests=(-r t/)
+
+# The longest first, so that none of them is alone at the end; prove runs a
+# file once, however often it is named.
+
+test $# -gt 0 || tests=(t/model.t t/soak.t t/demo.t t/browser_*.t t/loss.t
+                        t/package.t t/sentinel.t t/reload.t t/config.t
+                        -r t/)
 
 .ci/setup test
 
 jobs=$(nproc)
+
+# a test waits more than it computes: with one for each processor half idle
+running=$((jobs + 1))
 
 make -j"$jobs" CC=gcc
 make -j"$jobs" CC=clang BUILD=build/clang
@@ -22,7 +31,7 @@ make -j"$jobs" CC=gcc asan
 
 echo "tests, $(nginx -v 2>&1)"
 
-prove -j2 "${tests[@]}" < /dev/null
+prove -j"$running" "${tests[@]}" < /dev/null
 
 # Leaks are looked for when an NGINX that ran ends, see t/lib/Admission/Nginx.pm.
 # The module is in a file of its own and has the arrays that any NGINX module
@@ -38,4 +47,4 @@ export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
 
-prove -j2 "${tests[@]}" < /dev/null
+prove -j"$running" "${tests[@]}" < /dev/null
