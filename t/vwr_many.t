@@ -51,7 +51,7 @@ is $connection->request('GET', "/gated/?e=$events[-1]")->status, 403,
     'the first request waits';
 
 my @left = @events;
-ok((wait_until { @left = grep { !known($_) } @left; !@left } 60),
+ok((wait_until { @left = grep { !known($_) } @left; !@left } 120),
    "$n events are known") or diag scalar @left;
 
 my $used = Admission::Zone::used($site->nginx, $size);
