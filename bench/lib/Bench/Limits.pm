@@ -146,11 +146,18 @@ sub by_redis ($bench, $site, $nginx, @names) {
                       Bench::ratio($counter, $off, $rate));
 
     if ($peer) {
-        $bench->ratio_row('one limit, a second, against the Lua peer',
-                          Bench::ratio($one, $peer, $rate), [ '>=', 3 ]);
-        $bench->ratio_row('  a CPU second of the worker, against it',
+
+        # of processor time, as of the gate: the worker shares its processor
+        # with the load generator, which hides most of what one saves
+
+        $bench->ratio_row('one limit, a CPU second of the worker, '
+                          . 'against the Lua peer',
                           Bench::ratio($one, $peer,
-                                       sub ($r) { 1 / $r->{cpu}{worker} }));
+                                       sub ($r) { 1 / $r->{cpu}{worker} }),
+                          [ '>=', 3 ]);
+        $bench->ratio_row('  a second', Bench::ratio($one, $peer, $rate));
+        $bench->ratio_row('  a second, of no limit at all',
+                          Bench::ratio($off, $peer, $rate));
     }
 
     # what a request takes, so the other way round

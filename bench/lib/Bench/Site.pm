@@ -131,7 +131,7 @@ sub nginx_options ($self, $redis, $url = $self->{redis}->url) {
     return {
         connections => 4096,
         log_level   => 'warn',
-        main        => "worker_cpu_affinity $mask;",
+        main        => "worker_cpu_affinity $mask; pcre_jit on;",
         vars        => { REDIS => $url, PARAMETERS => $redis, BARE => 'x' },
     };
 }
