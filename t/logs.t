@@ -156,7 +156,14 @@ subtest 'a reload meanwhile' => sub {
 
 
 subtest 'no token, no secret' => sub {
-    my $ticket = post($site->port(0), '/vwr-api/assign/concert');
+    # "back" was said once: another worker may be about to find out
+
+    my $ticket;
+    wait_until {
+        $ticket = post($site->port(0), '/vwr-api/assign/concert');
+        $ticket->status == 200
+    } 10;
+
     my @secret = ($ticket->cookie('admission-visitor'),
                   map { $site->user($_) } qw(ann u1));
 
