@@ -540,7 +540,7 @@ async function failures(visitor) {
 
     answer = { status: 503, json: { error: "x", code: "UNAVAILABLE",
                                     retryAfter: 1 } };
-    await shows(page, "#troubles", /Redis did not answer in time/, "503");
+    await shows(page, "#troubles", /Redis did not answer in time/, "an answer of 503");
     answer = { status: 200, contentType: "text/html", body: "<p>Hello" };
     await shows(page, "#troubles", /The site answered 200/,
                 "an answer that is none", 30);
