@@ -20,6 +20,9 @@
 #include "ngx_http_admission_key.h"
 
 
+#define NGX_HTTP_ADMISSION_EQUAL_BLOCK  16
+
+
 struct ngx_http_admission_key_s {
     ngx_str_t                   secret;
     HMAC_CTX                   *hmac[NGX_HTTP_ADMISSION_ALGS];
@@ -162,10 +165,30 @@ ngx_http_admission_key_mac(ngx_http_admission_keyring_t *ring, ngx_uint_t n,
 }
 
 
+/* of one block of this size OpenSSL takes words, of all else single bytes */
+
 ngx_uint_t
 ngx_http_admission_equal(u_char *a, size_t alen, u_char *b, size_t blen)
 {
-    return alen == blen && CRYPTO_memcmp(a, b, alen) == 0;
+    int  differ;
+
+    if (alen != blen) {
+        return 0;
+    }
+
+    differ = 0;
+
+    while (alen > NGX_HTTP_ADMISSION_EQUAL_BLOCK) {
+        differ |= CRYPTO_memcmp(a, b, NGX_HTTP_ADMISSION_EQUAL_BLOCK);
+
+        a += NGX_HTTP_ADMISSION_EQUAL_BLOCK;
+        b += NGX_HTTP_ADMISSION_EQUAL_BLOCK;
+        alen -= NGX_HTTP_ADMISSION_EQUAL_BLOCK;
+    }
+
+    differ |= CRYPTO_memcmp(a, b, alen);
+
+    return differ == 0;
 }
 
 

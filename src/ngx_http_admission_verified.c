@@ -15,7 +15,7 @@
 #define NGX_HTTP_ADMISSION_VERIFIED_SETS   2048     /* a power of two */
 #define NGX_HTTP_ADMISSION_VERIFIED_WAYS   4
 #define NGX_HTTP_ADMISSION_VERIFIED_TOKEN  1024     /* bytes, at most */
-#define NGX_HTTP_ADMISSION_VERIFIED_TAIL   40       /* bytes, at least */
+#define NGX_HTTP_ADMISSION_VERIFIED_TAIL   48       /* bytes, at least */
 #define NGX_HTTP_ADMISSION_VERIFIED_HASHED 16       /* of these */
 
 

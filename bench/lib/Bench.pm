@@ -43,20 +43,36 @@ sub new ($class, %opt) {
 #   busy     {name => share of the time that the process ran}
 
 sub load ($self, $port, $file, %opt) {
+    return $self->end_load($self->begin_load($port, $file, %opt));
+}
+
+
+# The same in two steps, so that others may run meanwhile.
+
+sub begin_load ($self, $port, $file, %opt) {
     my $seconds = $opt{seconds} // $self->{seconds};
     my $cpu = $self->{cpu}{ $opt{redis} ? 'load_with_redis' : 'load' };
     my $pids = $opt{pids} // {};
     my %before = map { $_ => cpu_time($pids->{$_}) } keys %$pids;
 
-    my ($status, $output) = run(
-        'timeout', int($seconds) + 60,
+    open my $wrk, '-|', 'timeout', int($seconds) + 60,
         'taskset', '-c', $cpu, 'wrk', '-t1',
         '-c', $opt{connections} // $self->{connections},
         '-d', POSIX::ceil($seconds) . 's', '-s',
         root . '/bench/requests.lua', "http://127.0.0.1:$port/", '--',
-        $file, $opt{skip} // 0, $opt{event} // '');
+        $file, $opt{skip} // 0, $opt{event} // ''
+        or croak "wrk: $!";
 
-    my %ran = map { $_ => cpu_time($pids->{$_}) - $before{$_} } keys %$pids;
+    return { wrk => $wrk, pids => $pids, before => \%before };
+}
+
+sub end_load ($self, $load) {
+    my ($wrk, $pids, $before) = @{$load}{qw(wrk pids before)};
+    my $output = do { local $/; readline $wrk } // '';
+    close $wrk;
+    my $status = $?;
+
+    my %ran = map { $_ => cpu_time($pids->{$_}) - $before->{$_} } keys %$pids;
 
     my %r = $output =~ /(\w+)=(\d+)/g;
     croak "wrk: $output" if $status || !$r{requests};
@@ -95,6 +111,27 @@ sub rounds ($self, @variants) {
             push @{ $results{$name} }, $code{$name}->();
             print STDERR '.' if -t STDERR;
         }
+    }
+
+    print STDERR "\n" if -t STDERR;
+    return \%results;
+}
+
+
+# The same, all of a round at the same time: what slows one slows the others,
+# by the same.  Codes return what begin_load does.
+
+sub beside ($self, @variants) {
+    my @names = @variants[ grep { $_ % 2 == 0 } 0 .. $#variants ];
+    my %code = @variants;
+    my %results;
+
+    for my $round (1 .. $self->{rounds}) {
+        my @begun = map { [ $_, $code{$_}->() ] }
+                    $round % 2 ? @names : reverse @names;
+
+        push @{ $results{$_->[0]} }, $self->end_load($_->[1]) for @begun;
+        print STDERR '.' if -t STDERR;
     }
 
     print STDERR "\n" if -t STDERR;
@@ -194,7 +231,8 @@ sub print_conditions ($self, $site) {
 
     Ratios: median [least greatest] of the rounds.  Behind rates: processor
     time of a process a request, and the share of the time that it ran; a CPU
-    second is one of its processor time.
+    second is one of its processor time.  "both": measured at the same time,
+    the workers on one processor, for a ratio that the machine does not sway.
     END
 }
 

@@ -50,6 +50,8 @@ sub run ($bench, $site) {
         } @servers;
     } qw(seen new));
 
+    my $beside = beside($bench, $site, %file);
+
     my %target = (seen => 0.85, new => 0.6);
     my %what = (seen => 'tokens seen before', new => 'tokens never seen');
 
@@ -65,7 +67,7 @@ sub run ($bench, $site) {
         # has
 
         $bench->ratio_row("$what{$which}: requests a CPU second",
-                          Bench::ratio($gate, $off,
+                          Bench::ratio(@{$beside->{$which}}{qw(gate off)},
                                        sub ($r) { 1 / $r->{cpu}{worker} }),
                           [ '>=', $target{$which} ]);
         $bench->ratio_row('  requests a second',
@@ -80,6 +82,35 @@ sub run ($bench, $site) {
         $bench->rate_row("$_, $which", $results->{"$_, $which"})
             for @servers;
     }
+
+    for my $which (qw(seen new)) {
+        $bench->rate_row("$_, $which, both", $beside->{$which}{$_})
+            for qw(off gate);
+    }
+}
+
+
+# Two NGINX at the same time, one with the gate and one without.  From run to
+# run tokens are skipped, so that those never seen are not remembered.
+
+sub beside ($bench, $site, %file) {
+    my %nginx = map { $_ => $site->another_nginx("$_:") } qw(off gate);
+    my $skip = 0;
+    my %results;
+
+    for my $which (qw(seen new)) {
+        $results{$which} = $bench->beside(map {
+            my $server = $_;
+            $server => sub {
+                return $bench->begin_load($nginx{$server}->port($server),
+                    $file{$which}, skip => $skip += 70_000,
+                    pids => { worker => ($nginx{$server}->worker_pids)[0] });
+            };
+        } qw(off gate));
+    }
+
+    $_->quit for values %nginx;
+    return \%results;
 }
 
 

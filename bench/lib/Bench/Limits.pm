@@ -133,6 +133,9 @@ sub by_redis ($bench, $site, $nginx, @names) {
         map { my $server = $_; $server => sub { $load->($server) } }
             @servers);
 
+    my $beside = $site->has_peer
+                 && beside_peer($bench, $site, $nginx, $file);
+
     my $rate = sub ($r) { $r->{rate} };
     my ($off, $one, $three, $counter, $peer) =
         @{$results}{qw(off one three counter peer)};
@@ -152,7 +155,7 @@ sub by_redis ($bench, $site, $nginx, @names) {
 
         $bench->ratio_row('one limit, a CPU second of the worker, '
                           . 'against the Lua peer',
-                          Bench::ratio($one, $peer,
+                          Bench::ratio(@{$beside}{qw(one peer)},
                                        sub ($r) { 1 / $r->{cpu}{worker} }),
                           [ '>=', 3 ]);
         $bench->ratio_row('  a second', Bench::ratio($one, $peer, $rate));
@@ -166,6 +169,28 @@ sub by_redis ($bench, $site, $nginx, @names) {
                       Bench::ratio($one, $three, $rate), [ '<=', 1.5 ]);
 
     $bench->rate_row($_, $results->{$_}) for @servers;
+
+    if ($peer) {
+        $bench->rate_row("$_, both", $beside->{$_}) for qw(one peer);
+    }
+}
+
+
+# One limit and the peer at the same time, an NGINX each.
+
+sub beside_peer ($bench, $site, $nginx, $file) {
+    my $other = start($bench, $site, $site->redis->port);
+    tell_peer($site, $other);
+
+    my $begin = sub ($nginx, $server) {
+        return $bench->begin_load($nginx->port($server), $file, redis => 1,
+            pids => { worker => ($nginx->worker_pids)[0] });
+    };
+
+    my $results = $bench->beside(one  => sub { $begin->($nginx, 'one') },
+                                 peer => sub { $begin->($other, 'peer') });
+    $other->quit;
+    return $results;
 }
 
 

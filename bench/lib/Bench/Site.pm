@@ -33,7 +33,8 @@ sub start ($class, $bench) {
 
     $self->{ca} = Admission::Certs->new('ca');
     $self->{redis} = Admission::Redis->start(
-        prefixes => [ qw(plain: tls: none: known: other:) ],
+        prefixes => [ map { "$_:" } qw(plain tls none known other off gate
+                                       module) ],
         tls => [ $self->{ca}, $self->{ca}->issue('redis', 'IP:127.0.0.1') ]);
     run('taskset', '-apc', $bench->{cpu}{redis}, $self->{redis}->pid);
 
