@@ -191,6 +191,21 @@ is code(request($site->nginx->port('none'), 'GET', '/some/status/concert')),
     '401 ADMIN_REQUIRED', 'without it';
 
 {
+    my $secret = 'another-secret-of-the-test-0123456789';
+    my %answers;
+
+    for my $other ((map { substr $secret, 0, $_ } 1 .. length($secret) - 1),
+                   (map { my $s = $secret; vec($s, 8 * $_, 1) ^= 1; $s }
+                    0 .. length($secret) - 1), "${secret}0")
+    {
+        $answers{ code(request($site->nginx->port('none'), 'GET',
+                               '/some/status/concert', bearer => $other)) }++;
+    }
+    is_deeply \%answers, { '403 FORBIDDEN' => 2 * length $secret },
+        'a letter of it another one, less, or more';
+}
+
+{
     my $bare = Admission::Nginx->start(http => <<'END', server => <<'END2');
     admission_secret tier1 tier1-secret-of-the-tests-0123456789abcdef;
 END

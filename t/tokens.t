@@ -858,7 +858,7 @@ subtest 'user tokens: algorithms' => sub {
     for my $alg ('HS384', 'HS512') {
         is seen('/all/', flip($token{$alg}, $_)), '- - -',
             "$alg: bit $_ of its signature the other way is none"
-            for 0, 200, 255, 383;
+            for 0, 200, 255, 383, $alg eq 'HS512' ? 511 : ();
         is seen('/all/', stray($token{$alg} . 'x', 0)), '- - -',
             "$alg: a letter more is none";
     }
