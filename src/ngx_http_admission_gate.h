@@ -31,6 +31,19 @@ ngx_int_t ngx_http_admission_gate_precontent(ngx_http_request_t *r);
  */
 ngx_int_t ngx_http_admission_gate_tier1(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
+ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
+
+/* what Redis said of a request that waited for it (strict=on), once */
+ngx_int_t ngx_http_admission_gate_tier2_answered(
+    ngx_http_admission_ctx_t *ctx);
+
+/*
+ * Whether tier 2 judges this request: NGX_OK, NGX_DECLINED, or NGX_ERROR: no
+ * memory.
+ */
+ngx_int_t ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
+    ngx_http_admission_tier2_conf_t *tier2);
 
 /*
  * Whether the tiers let the request pass unasked: by admission_bypass, NGX_OK
