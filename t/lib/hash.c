@@ -1,0 +1,34 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * For t/hash.t: the hashes, as numbers in hex, of the beginnings of what
+ * stands on stdin, shortest first; the first 16 bytes of it are the key.
+ */
+
+
+#include <stdio.h>
+
+#include "ngx_http_admission_hash.h"
+
+
+int
+main(void)
+{
+    u_char                         text[256];
+    size_t                         len, n;
+    ngx_http_admission_hash_key_t  key;
+
+    if (fread(&key, sizeof(key), 1, stdin) != 1) {
+        return 1;
+    }
+
+    n = fread(text, 1, sizeof(text), stdin);
+
+    for (len = 0; len <= n; len++) {
+        printf("%016llx\n", (unsigned long long)
+                            ngx_http_admission_hash(&key, text, len));
+    }
+
+    return 0;
+}
