@@ -206,6 +206,7 @@ location /b/ {
     proxy_http_version 1.1;
     proxy_set_header Connection "";
 }
+location /plain/ { proxy_pass http://127.0.0.1:%%BACKEND%%; }
 END
 
 my $r = get($nginx->port, '/b/c?d=1', headers => [ A => 1, b => 2, A => 3 ],
@@ -239,9 +240,13 @@ is get(free_port, '/')->status, 0, 'no server: no status';
 like get(free_port, '/')->error, qr/connect/, 'but an error';
 is get($nginx->port, '/b/?delay=5', timeout => 0.2)->error, 'timeout',
     'time-out';
-is get($nginx->port, '/b/?close=1')->status, 502, 'a backend that closes';
-is +(grep { $_->{uri} eq '/b/?close=1' } $backend->requests), 1,
+
+# on a connection that was kept NGINX would ask once more
+
+is get($nginx->port, '/plain/?close=1')->status, 502, 'a backend that closes';
+is +(grep { $_->{uri} eq '/plain/?close=1' } $backend->requests), 1,
     'what the backend has seen';
+
 like $nginx->access_log, qr{GET /b/c\?d=1}, 'access log';
 
 my $c = Admission::HTTP->connect($nginx->port);
