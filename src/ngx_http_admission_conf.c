@@ -366,6 +366,8 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->secrets = { NULL };
      *     conf->verifiers = { { 0 } };
      *     conf->content = NGX_HTTP_ADMISSION_CONTENT_NONE;
+     *     conf->content_name = NULL;
+     *     conf->handler = NULL;
      *     conf->page = NULL;
      *     conf->admin = 0;
      */
@@ -418,7 +420,8 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     if (ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK
-        || ngx_http_admission_edge_merge(cf, prev, conf) != NGX_CONF_OK)
+        || ngx_http_admission_edge_merge(cf, prev, conf) != NGX_CONF_OK
+        || ngx_http_admission_content_merge(cf, prev, conf) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }

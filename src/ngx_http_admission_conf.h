@@ -255,6 +255,8 @@ typedef struct {
     ngx_http_admission_verifier_t     verifiers[NGX_HTTP_ADMISSION_TOKEN_KINDS];
 
     ngx_uint_t                         content;       /* NGX_HTTP_..._CONTENT */
+    ngx_str_t                         *content_name;  /* of the directive */
+    ngx_http_handler_pt                handler;
     ngx_http_admission_page_conf_t    *page;          /* of admission_page */
     ngx_flag_t                         admin;         /* of admission_queue_api
                                                        */

@@ -39,8 +39,16 @@ static ngx_http_handler_pt  ngx_http_admission_content_handlers[] = {
 char *
 ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
-    ngx_http_admission_loc_conf_t  *lcf = conf;
+    return ngx_http_admission_content_set(cf, cmd, conf, cmd->offset,
+                             ngx_http_admission_content_handlers[cmd->offset]);
+}
 
+
+char *
+ngx_http_admission_content_set(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_admission_loc_conf_t *lcf, ngx_uint_t content,
+    ngx_http_handler_pt handler)
+{
     ngx_http_core_loc_conf_t  *clcf;
 
     if (lcf->content != NGX_HTTP_ADMISSION_CONTENT_NONE) {
@@ -48,10 +56,58 @@ ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                "the module";
     }
 
-    lcf->content = cmd->offset;
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return "stands beside another content handler in the same location";
+    }
+
+    lcf->content = content;
+    lcf->content_name = &cmd->name;
+    lcf->handler = handler;
+
+    clcf->handler = handler;
+
+    return NGX_CONF_OK;
+}
+
+
+/*
+ * What "if" and "limit_except" enclose is a location without a name, which
+ * answers as the one around it does, unless it has a handler of its own.
+ */
+
+char *
+ngx_http_admission_content_merge(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *prev, ngx_http_admission_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-    clcf->handler = ngx_http_admission_content_handlers[cmd->offset];
+
+    if (clcf->noname
+        && clcf->handler == NULL
+        && prev->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
+    {
+        conf->content = prev->content;
+        conf->content_name = prev->content_name;
+        conf->handler = prev->handler;
+        conf->page = prev->page;
+        conf->admin = prev->admin;
+
+        clcf->handler = prev->handler;
+    }
+
+    /* the gate does not look at what the module answers itself */
+
+    if (clcf->handler != conf->handler
+        && conf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
+    {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%V\" stands beside another content handler "
+                      "in the same location", conf->content_name);
+        return NGX_CONF_ERROR;
+    }
 
     return NGX_CONF_OK;
 }
@@ -121,10 +177,8 @@ ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 char *
 ngx_http_admission_health(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
-    char                      *rv;
-    ngx_str_t                 *value;
-    ngx_http_handler_pt        handler;
-    ngx_http_core_loc_conf_t  *clcf;
+    ngx_str_t            *value;
+    ngx_http_handler_pt   handler;
 
     value = cf->args->elts;
 
@@ -139,12 +193,5 @@ ngx_http_admission_health(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                                                "\"live\" or \"ready\"");
     }
 
-    rv = ngx_http_admission_content(cf, cmd, conf);
-
-    if (rv == NGX_CONF_OK) {
-        clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-        clcf->handler = handler;
-    }
-
-    return rv;
+    return ngx_http_admission_content_set(cf, cmd, conf, cmd->offset, handler);
 }

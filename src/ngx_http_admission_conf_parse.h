@@ -60,6 +60,11 @@ char *ngx_http_admission_rate_limit(ngx_conf_t *cf, ngx_command_t *cmd,
 /* a content handler, the NGX_HTTP_ADMISSION_CONTENT_* that cmd->offset is */
 char *ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_admission_content_set(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_admission_loc_conf_t *lcf, ngx_uint_t content,
+    ngx_http_handler_pt handler);
+char *ngx_http_admission_content_merge(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *prev, ngx_http_admission_loc_conf_t *conf);
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd,

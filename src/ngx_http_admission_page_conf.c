@@ -41,7 +41,6 @@ ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_admission_loc_conf_t  *lcf = conf;
 
     ngx_str_t                       *value, name, file, text;
-    ngx_http_core_loc_conf_t        *clcf;
     ngx_http_admission_page_conf_t  *page;
 
     if (lcf->content != NGX_HTTP_ADMISSION_CONTENT_NONE) {
@@ -113,12 +112,10 @@ ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     lcf->page = page;
-    lcf->content = NGX_HTTP_ADMISSION_CONTENT_PAGE;
 
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-    clcf->handler = ngx_http_admission_page_handler;
-
-    return NGX_CONF_OK;
+    return ngx_http_admission_content_set(cf, cmd, lcf,
+                                          NGX_HTTP_ADMISSION_CONTENT_PAGE,
+                                          ngx_http_admission_page_handler);
 }
 
 

@@ -519,6 +519,19 @@ subtest 'admission_tier1' => sub {
           'number of arguments')
         for 'admission_vwr_api', 'admission_admin_api';
 
+    for my $ours ('admission_vwr_api', 'admission_admin_api',
+                  'admission_queue_api admin=on', 'admission_page tier1',
+                  'admission_metrics', 'admission_health live')
+    {
+        for my $other ('proxy_pass http://127.0.0.1', 'empty_gif') {
+            wrong("$$_[0] beside $$_[1]",
+                  { http => $secrets, location => "$$_[0]; $$_[1];" },
+                  '"' . (split ' ', $ours)[0] . '"',
+                  'stands beside another content handler')
+                for [ $ours, $other ], [ $other, $ours ];
+        }
+    }
+
     right("admission_tier1 $_", http => $secrets,
           location => "admission_tier1 $_;")
         for 'auto', 'on', 'off', '$arg_gate', 'auto bind=off', 'on bind=on';
