@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     /*
      * who asks, found on first use and kept while the request stays in
-     * locations with the same admission_user (user_of)
+     * locations with the same admission_user and cookie (user_of)
      */
     ngx_http_admission_user_t          user;
     ngx_http_admission_loc_conf_t     *user_of;     /* NULL: not looked yet */

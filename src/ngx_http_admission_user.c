@@ -14,6 +14,8 @@
 #include "ngx_http_admission_visitor.h"
 
 
+static ngx_uint_t ngx_http_admission_user_found(
+    ngx_http_admission_loc_conf_t *prev, ngx_http_admission_loc_conf_t *lcf);
 static ngx_int_t ngx_http_admission_user_jwt(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_user_visitor(ngx_http_request_t *r,
@@ -35,12 +37,7 @@ ngx_http_admission_user_find(ngx_http_request_t *r,
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    /* a variable may get its value any time */
-
-    if (ctx->user_of
-        && ctx->user_of->user == lcf->user
-        && lcf->user->source != NGX_HTTP_ADMISSION_USER_VARIABLE)
-    {
+    if (ngx_http_admission_user_found(ctx->user_of, lcf)) {
         return NGX_OK;
     }
 
@@ -71,6 +68,40 @@ ngx_http_admission_user_find(ngx_http_request_t *r,
     }
 
     return rc;
+}
+
+
+/* is who was found by the one who the other would find? */
+
+static ngx_uint_t
+ngx_http_admission_user_found(ngx_http_admission_loc_conf_t *prev,
+    ngx_http_admission_loc_conf_t *lcf)
+{
+    ngx_http_admission_token_e  kind;
+
+    if (prev == NULL || prev->user != lcf->user) {
+        return 0;
+    }
+
+    switch (lcf->user->source) {
+
+    case NGX_HTTP_ADMISSION_USER_JWT:
+        kind = NGX_HTTP_ADMISSION_TOKEN_USER;
+        break;
+
+    case NGX_HTTP_ADMISSION_USER_VISITOR:
+        kind = NGX_HTTP_ADMISSION_TOKEN_VISITOR;
+        break;
+
+    case NGX_HTTP_ADMISSION_USER_VARIABLE:
+        /* it may get its value any time */
+        return 0;
+
+    default:
+        return 1;
+    }
+
+    return prev->cookies[kind] == lcf->cookies[kind];
 }
 
 

@@ -69,6 +69,11 @@ END
 
         location / { empty_gif; }
         location /off/ { admission_user off; empty_gif; }
+        location /cookie/ {
+            admission_cookie user name=session;
+            proxy_pass http://127.0.0.1:%%BACKEND%%;
+        }
+        location /last/ { rewrite ^/last(/.*) $1 last; }
     }
 END
     server => <<'END');
@@ -259,6 +264,17 @@ subtest 'before anything reads them' => sub {
         'a variable in a map in the rewrite phase';
     is ask('/', port => $early, headers => \@spoofed, bearer => user())
        ->header('X-Name'), 'alice', 'whatever else is sent';
+
+    # a location has cookies of its own, whoever was known before it
+
+    for my $path ('/cookie/', '/last/cookie/') {
+        is seen(ask($path, port => $early, cookies => {
+                    session => user('bob'), access_token => user() })),
+            'X-User-Id: bob, X-User-Role: user', "$path: by its cookie";
+        is seen(ask($path, port => $early,
+                    cookies => { access_token => user() })), '',
+            "$path: and by no other";
+    }
 
     # logs are written in the end, when the headers are set again
 
