@@ -292,6 +292,15 @@ ngx_http_admission_events_line(ngx_conf_t *cf, ngx_command_t *dummy,
 
     value = cf->args->elts;
 
+    /* with key=value it is an event of that name */
+
+    if (cf->args->nelts == 2
+        && ngx_strcmp(value[0].data, "include") == 0
+        && ngx_strchr(value[1].data, '=') == NULL)
+    {
+        return ngx_conf_include(cf, dummy, conf);
+    }
+
     if (ngx_strcmp(value[0].data, "default") == 0) {
 
         if (!mcf->events_listed_only) {

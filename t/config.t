@@ -541,6 +541,30 @@ subtest 'admission_tier1' => sub {
 };
 
 
+subtest 'events in files of their own' => sub {
+    my %files = ('sales.conf' => "a threshold=1;\nb;\n",
+                 'more.conf' => "default threshold=3;\ninclude sales.conf;\n",
+                 'twice.conf' => "a;\n", 'bad.conf' => "c treshold=1;\n");
+    my $events = sub ($lines) {
+        return (files => \%files, http => "admission_events { $lines }");
+    };
+
+    right($_, $events->($_))
+        for 'include sales.conf; default threshold=2; c;',
+            'include more.conf;', 'include s*.conf;', 'include none*.conf;';
+
+    wrong($$_[0], { $events->($$_[0]) }, @$_[1 .. $#$_])
+        for [ 'include none.conf;', 'none.conf', 'No such file' ],
+            [ 'include sales.conf; include twice.conf;',
+              'duplicate event "a"', 'twice.conf:1' ],
+            [ 'include bad.conf;', '"treshold=1"', 'bad.conf:1' ];
+
+    right('an event of that name', $events->($_))
+        for 'include;', 'include threshold=5;',
+            'include threshold=5 vwr_rate=1;';
+};
+
+
 subtest 'keys of the waiting room' => sub {
     for my $case ([ 'vwr', '"auto", "on" or "off"', '', 'ON', 'yes', '1' ],
                   [ 'vwr_rate', 'a number from 0 to 1000000', '', '-1', 'x',
