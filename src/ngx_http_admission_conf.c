@@ -418,7 +418,8 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
                               NGX_HTTP_ADMISSION_DENY_AUTO);
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
 
-    if (ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
+    if (ngx_http_admission_cookies_differ(cf, conf) != NGX_CONF_OK
+        || ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_edge_merge(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_content_merge(cf, prev, conf) != NGX_CONF_OK)

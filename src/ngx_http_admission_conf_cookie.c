@@ -18,6 +18,18 @@ static ngx_uint_t ngx_http_admission_is_token(ngx_str_t *s);
 static ngx_uint_t ngx_http_admission_is_attribute(ngx_str_t *s);
 
 
+/* by ngx_http_admission_token_e */
+
+static ngx_str_t  ngx_http_admission_cookie_kinds[] = {
+    ngx_string("tier1"),
+    ngx_string("tier2"),
+    ngx_string("user"),
+    ngx_string("visitor"),
+    ngx_string("ticket"),
+    ngx_string("place")
+};
+
+
 char *
 ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -27,34 +39,23 @@ ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_uint_t                         i, kind;
     ngx_http_admission_cookie_conf_t  *cookie;
 
-    static struct {
-        ngx_str_t                      name;
-        ngx_http_admission_token_e     kind;
-    } kinds[] = {
-        { ngx_string("tier1"), NGX_HTTP_ADMISSION_TOKEN_TIER1 },
-        { ngx_string("tier2"), NGX_HTTP_ADMISSION_TOKEN_TIER2 },
-        { ngx_string("user"), NGX_HTTP_ADMISSION_TOKEN_USER },
-        { ngx_string("visitor"), NGX_HTTP_ADMISSION_TOKEN_VISITOR },
-        { ngx_string("ticket"), NGX_HTTP_ADMISSION_TOKEN_TICKET },
-        { ngx_string("place"), NGX_HTTP_ADMISSION_TOKEN_PLACE }
-    };
-
     value = cf->args->elts;
 
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (ngx_strcmp(value[1].data, kinds[i].name.data) == 0) {
+    for (kind = 0; kind < NGX_HTTP_ADMISSION_TOKEN_KINDS; kind++) {
+        if (ngx_strcmp(value[1].data,
+                       ngx_http_admission_cookie_kinds[kind].data)
+            == 0)
+        {
             break;
         }
     }
 
-    if (i == sizeof(kinds) / sizeof(kinds[0])) {
+    if (kind == NGX_HTTP_ADMISSION_TOKEN_KINDS) {
         return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
                                                "\"tier1\", \"tier2\", "
                                                "\"user\", \"visitor\", "
                                                "\"ticket\" or \"place\"");
     }
-
-    kind = kinds[i].kind;
 
     if (lcf->cookies[kind]) {
         return "is duplicate for this kind";
@@ -90,6 +91,37 @@ ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     lcf->cookies[kind] = cookie;
+
+    return NGX_CONF_OK;
+}
+
+
+/* of two under one name one would be lost */
+
+char *
+ngx_http_admission_cookies_differ(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *lcf)
+{
+    ngx_str_t   *a, *b;
+    ngx_uint_t   i, j;
+
+    for (i = 1; i < NGX_HTTP_ADMISSION_TOKEN_KINDS; i++) {
+        a = &lcf->cookies[i]->name;
+
+        for (j = 0; j < i; j++) {
+            b = &lcf->cookies[j]->name;
+
+            if (a->len == b->len && ngx_memcmp(a->data, b->data, a->len) == 0)
+            {
+                ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                              "\"admission_cookie\" has the name \"%V\" for "
+                              "\"%V\" and for \"%V\"",
+                              a, &ngx_http_admission_cookie_kinds[j],
+                              &ngx_http_admission_cookie_kinds[i]);
+                return NGX_CONF_ERROR;
+            }
+        }
+    }
 
     return NGX_CONF_OK;
 }

@@ -52,6 +52,8 @@ char *ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_admission_cookies_differ(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *lcf);
 char *ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 char *ngx_http_admission_rate_limit(ngx_conf_t *cf, ngx_command_t *cmd,

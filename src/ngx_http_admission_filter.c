@@ -76,7 +76,8 @@ ngx_http_admission_header_filter(ngx_http_request_t *r)
         return NGX_ERROR;
     }
 
-    if (ctx->denied || ctx->no_store) {
+    if (ctx->denied || ctx->no_store || ctx->personal) {
+        /* whatever a backend says about it */
         value = "no-store";
 
         if (r->headers_out.expires) {
@@ -86,10 +87,6 @@ ngx_http_admission_header_filter(ngx_http_request_t *r)
 
     } else if (ctx->gated && !ngx_http_admission_has_cache_control(r)) {
         value = "private";
-
-    } else if (ctx->personal) {
-        /* whatever the backend says about it: there is a token in it */
-        value = "no-store";
 
     } else {
         return ngx_http_next_header_filter(r);

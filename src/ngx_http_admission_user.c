@@ -29,6 +29,7 @@ ngx_http_admission_user_find(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
     ngx_int_t                       rc;
+    ngx_str_t                       prev;
     ngx_http_admission_loc_conf_t  *lcf;
 
     /* a subrequest is asked by whom the request is asked by */
@@ -40,6 +41,8 @@ ngx_http_admission_user_find(ngx_http_request_t *r,
     if (ngx_http_admission_user_found(ctx->user_of, lcf)) {
         return NGX_OK;
     }
+
+    prev = ctx->user.id;
 
     ngx_memzero(&ctx->user, sizeof(ngx_http_admission_user_t));
     ctx->user_bearer = 0;
@@ -63,11 +66,21 @@ ngx_http_admission_user_find(ngx_http_request_t *r,
         break;
     }
 
-    if (rc == NGX_OK) {
-        ctx->user_of = lcf;
+    if (rc != NGX_OK) {
+        return rc;
     }
 
-    return rc;
+    ctx->user_of = lcf;
+
+    if (prev.len
+        && (prev.len != ctx->user.id.len
+            || ngx_memcmp(prev.data, ctx->user.id.data, prev.len) != 0))
+    {
+        /* an event that somebody else was let into is none of this one's */
+        ctx->entry = NULL;
+    }
+
+    return NGX_OK;
 }
 
 

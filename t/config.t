@@ -691,6 +691,20 @@ subtest 'admission_cookie' => sub {
     wrong("admission_cookie $_", { location => "admission_cookie $_;" },
           '"admission_cookie"', 'number of arguments') for '', 'tier2';
 
+    # of two cookies under one name one would be lost
+
+    wrong('admission_cookie of a name twice',
+          { location => 'admission_cookie tier2 name=a;
+                         admission_cookie place name=a;' },
+          '"admission_cookie"', '"a"', '"tier2"', '"place"');
+    wrong('admission_cookie of the name of another kind',
+          { location => 'admission_cookie visitor name=access_token;' },
+          '"admission_cookie"', '"access_token"', '"user"', '"visitor"');
+    wrong('admission_cookie of a name above',
+          { server => 'admission_cookie ticket name=a;',
+            location => 'admission_cookie tier1 name=a;' },
+          '"admission_cookie"', '"a"', '"tier1"', '"ticket"');
+
     right("admission_cookie $_", location => "admission_cookie $_;")
         for 'tier1 name=a', 'tier2 name=__Host-t2 secure=on path=/',
             'user path=/shop', 'visitor domain=.shop.example',

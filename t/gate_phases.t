@@ -81,6 +81,12 @@ END
         location @gated-gif { admission_tier2 on; empty_gif; }
         location /to-open/  { admission_tier2 on; try_files /none @open; }
         location @open      { proxy_pass http://127.0.0.1:%%BACKEND%%; }
+        location /to-cookie/ { admission_tier2 on; try_files /none @cookie; }
+        location @cookie    { admission_cookie user name=other;
+                              proxy_pass http://127.0.0.1:%%BACKEND%%; }
+        location /to-off/   { admission_tier2 on; try_files /none @off; }
+        location @off       { admission_user off;
+                              proxy_pass http://127.0.0.1:%%BACKEND%%; }
         location /errors/   { error_page 404 = /gated/event1; return 404; }
         location /status404/ { error_page 404 /gated/event1; return 404; }
         location /index/    { index /gated/$event_id; }
@@ -241,6 +247,14 @@ is headers_of($response)->{'x-admission-event'}, 'event1',
     'what let a request in goes with it to another location';
 is $response->header('Cache-Control'), 'private',
     'where the answer is private still';
+
+for my $path (qw(/to-cookie/event1 /to-off/event1)) {
+    my $seen = headers_of(get($port, $path, %alice));
+
+    ok %$seen && !grep({ exists $seen->{$_} } qw(x-user-id x-admission-event)),
+        "$path: but not where its user is another one"
+        or diag explain $seen;
+}
 
 is status('/return/event1'), 200, '"return" answers before the gate';
 

@@ -218,6 +218,7 @@ is_deeply { %$renewed{qw(sub uid vis tier position at act adm)} },
 cmp_ok $renewed->{exp}, '>=', $now + 600, 'for another while';
 is $with->cookies->{'urr-vwr-token-concert'}{attributes}{'max-age'}, 600,
     'so is the cookie';
+is $with->header('Cache-Control'), 'no-store', 'and the answer is not stored';
 
 ($new) = renewed('/events/', iat => $now - 310, exp => $now + 290, at => 5,
                  adm => ($now - 700) * 1_000_000);
