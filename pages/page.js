@@ -24,27 +24,30 @@ let place = false;
 let said = "";
 let spoken = 0;
 
-// ---- what is kept; without storage, by this page alone
+// ---- what is kept; what storage does not take, by this page alone
 
 const memory = {};
 
 function load(name) {
+  if (name in memory) return memory[name];
   try {
     return JSON.parse(localStorage.getItem(`admission:${id}:${name}`));
   } catch {
-    return memory[name];
+    return undefined;
   }
 }
 
 function save(name, value) {
-  memory[name] = value;
   try {
     if (value === undefined) {
       localStorage.removeItem(`admission:${id}:${name}`);
     } else {
       localStorage.setItem(`admission:${id}:${name}`, JSON.stringify(value));
     }
-  } catch { }
+    delete memory[name];
+  } catch {
+    memory[name] = value;
+  }
 }
 
 // ---- where to go on to

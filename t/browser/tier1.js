@@ -11,6 +11,7 @@ run(async ({ visitor }) => {
     await visit(visitor);
     await together(visitor);
     await recovery(visitor);
+    await fullStorage(visitor);
     await otherTickets(visitor);
     await inactive(visitor);
     await withoutScript(visitor);
@@ -166,6 +167,39 @@ async function recovery(visitor) {
     await context.clearCookies();
     await advance("recovery", 3);
     await reaches(page, wanted("recovery"), "in, without a cookie before");
+
+    await context.close();
+}
+
+
+// Storage that is full can be read, and forgets what is written.
+
+async function fullStorage(visitor) {
+    await open("full", 1);
+
+    const context = await visitor();
+    const page = await context.newPage();
+
+    await page.goto(config.site + "/plain");
+    await page.evaluate(() => {
+        for (let size = 1 << 22, n = 0; size >= 1; size >>= 1) {
+            try {
+                for ( ;; n++) localStorage.setItem(n, "x".repeat(size));
+            } catch { }
+        }
+    });
+
+    let assigned = 0;
+
+    page.on("request", request => {
+        assigned += /\/assign\//.test(request.url());
+    });
+
+    await page.goto(config.site + room("full"));
+    await shows(page, "#facts", /^Your number2/, "storage full: a ticket");
+    await advance("full", 2);
+    await reaches(page, wanted("full"), "storage full: in", 8);
+    is(assigned, 1, "storage full: one ticket asked for");
 
     await context.close();
 }
