@@ -60,8 +60,9 @@ function safe(path) {
   return url.origin === location.origin && url.pathname !== location.pathname ? path : "";
 }
 
+const onward = safe(data.next.split("{event}").join(id)) || "/";
 const wanted = safe(new URLSearchParams(location.search).get("return"));
-const target = wanted || safe(data.next.replace("{event}", id)) || "/";
+const target = wanted || onward;
 
 function withReturn(to) {
   const url = new URL(to, location.href);
@@ -354,7 +355,7 @@ function signIn(to) {
 function unknown() {
   end(L("There is no such sale", "진행 중인 판매가 없습니다"),
     L("It may be over, or the address may be wrong.", "종료되었거나 주소가 올바르지 않습니다."),
-    L("Go on to the site", "사이트로 이동"), safe(data.next.replace("{event}", id)) || "/");
+    L("Go on to the site", "사이트로 이동"), onward);
 }
 
 function start(which) {

@@ -246,43 +246,52 @@ ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs)
 }
 
 
-/* "next", with the event in it */
+/* "next", with the event wherever it is named */
 
 static ngx_int_t
 ngx_http_admission_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *target)
 {
     u_char                         *p, *mark, *last;
+    size_t                          len;
     ngx_str_t                      *next;
     ngx_http_admission_loc_conf_t  *lcf;
+
+    static ngx_str_t  name = ngx_string("{event}");
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     next = &lcf->page->next;
-    last = next->data + next->len;
 
-    mark = ngx_strnstr(next->data, "{event}", next->len);
+    len = next->len + next->len / name.len * event->len;
 
-    if (mark == NULL) {
-        *target = *next;
-        return NGX_OK;
-    }
-
-    target->data = ngx_pnalloc(r->pool, next->len + event->len);
+    target->data = ngx_pnalloc(r->pool, len);
     if (target->data == NULL) {
         return NGX_ERROR;
     }
 
-    p = ngx_cpymem(target->data, next->data, mark - next->data);
-    p = ngx_cpymem(p, event->data, event->len);
+    target->len = 0;
 
-    mark += sizeof("{event}") - 1;
+    p = next->data;
+    last = next->data + next->len;
 
-    p = ngx_cpymem(p, mark, last - mark);
+    for ( ;; ) {
+        mark = ngx_strnstr(p, (char *) name.data, last - p);
 
-    target->len = p - target->data;
+        len = (mark ? mark : last) - p;
 
-    return NGX_OK;
+        ngx_memcpy(target->data + target->len, p, len);
+        target->len += len;
+
+        if (mark == NULL) {
+            return NGX_OK;
+        }
+
+        ngx_memcpy(target->data + target->len, event->data, event->len);
+        target->len += event->len;
+
+        p = mark + name.len;
+    }
 }
 
 

@@ -24,6 +24,7 @@ my $site = Admission::Site->start(
 END
     server => <<'END');
         location /vwr/            { admission_page tier1 next=/plain; }
+        location /twice/          { admission_page tier1 "next=/{event}/{event}"; }
         location /vwr-api/        { admission_vwr_api; }
         location /api/admin/vwr/  { admission_admin_api; }
 

@@ -254,6 +254,9 @@ async function inactive(visitor) {
     await page.goto(config.site + room("inactive"));
     await reaches(page, wanted("inactive"), "no waiting room: straight on");
 
+    await page.goto(config.site + "/twice/inactive");
+    await reaches(page, "/inactive/inactive", "next= with the event, twice");
+
     for (const hostile of [ "//evil.example/", "/\\evil.example",
                             "https://evil.example/", "javascript:alert(1)",
                             "/\t/evil.example", "evil.example",
