@@ -150,6 +150,42 @@ ngx_http_admission_enum(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 char *
+ngx_http_admission_target(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char  *p = conf;
+
+    char                       *rv;
+    ngx_str_t                  *value;
+    ngx_uint_t                  i;
+    ngx_http_complex_value_t  **cv;
+
+    rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    cv = (ngx_http_complex_value_t **) (p + cmd->offset);
+
+    if ((*cv)->lengths) {
+        /* of variables it is seen when they have values */
+        return NGX_CONF_OK;
+    }
+
+    value = cf->args->elts;
+
+    for (i = 0; i < value[1].len; i++) {
+
+        if (value[1].data[i] <= 0x20 || value[1].data[i] == 0x7f) {
+            return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
+                       "an address without spaces and control characters");
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
 ngx_http_admission_user(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_admission_loc_conf_t  *lcf = conf;

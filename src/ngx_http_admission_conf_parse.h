@@ -47,6 +47,10 @@ char *ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
 /* as ngx_conf_set_enum_slot(), and says what is allowed */
 char *ngx_http_admission_enum(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
+/* where a denial leads to: a value with variables, or an address, or "" */
+char *ngx_http_admission_target(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
 char *ngx_http_admission_user(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);

@@ -642,8 +642,19 @@ subtest 'admission_deny and the rest of a line' => sub {
                 '"auto", "redirect", "json", "status"')
         for qw(AUTO html 403 off on), '""';
 
-    for my $directive (qw(admission_event admission_deny admission_queue_uri
-                          admission_login_uri admission_bypass))
+    for my $directive (qw(admission_waiting_uri admission_queue_uri
+                          admission_login_uri))
+    {
+        wrong_value($directive, qq("$_"), 'without spaces')
+            for '/a b', ' ', "/\x7f", "/a\tb";
+        right("$directive: $_", location => "$directive $_;")
+            for '""', '/a?b=c#d', 'https://a.example/', '"/a $arg_b"',
+                "/\xea\xb0\x80";
+    }
+
+    for my $directive (qw(admission_event admission_deny admission_waiting_uri
+                          admission_queue_uri admission_login_uri
+                          admission_bypass))
     {
         my $value = $directive eq 'admission_deny' ? 'json' : '/a';
 
