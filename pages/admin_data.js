@@ -14,27 +14,30 @@ const clock = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "2-digit", minut
 const people = n => L(n === 1 ? "1 person" : `${count(n)} people`, `${count(n)}명`);
 const seconds = n => L(n === 1 ? "1 second" : `${count(n)} seconds`, `${count(n)}초`);
 
-// ---- what this tab keeps; without storage, for as long as the page is there
+// ---- what this tab keeps; what storage does not take, as long as the page is there
 
 const memory = {};
 
 function load(name) {
+  if (name in memory) return memory[name];
   try {
     return JSON.parse(sessionStorage.getItem("admission:admin:" + name));
   } catch {
-    return memory[name];
+    return undefined;
   }
 }
 
 function save(name, value) {
-  memory[name] = value;
   try {
     if (value === undefined) {
       sessionStorage.removeItem("admission:admin:" + name);
     } else {
       sessionStorage.setItem("admission:admin:" + name, JSON.stringify(value));
     }
-  } catch { }
+    delete memory[name];
+  } catch {
+    memory[name] = value;
+  }
 }
 
 // ---- asking

@@ -121,6 +121,24 @@ async function signingIn(visitor) {
     is(context.seen.errors.join(), "", "no errors, nothing forbidden");
     await context.close();
 
+    // storage that is full can be read, and forgets what is written
+
+    const full = await open(visitor, { user: "u1" }, "/plain");
+
+    await full.page.evaluate(() => {
+        for (let size = 1 << 22, n = 0; size >= 1; size >>= 1) {
+            try {
+                for ( ;; n++) sessionStorage.setItem(n, "x".repeat(size));
+            } catch { }
+        }
+    });
+
+    await full.page.goto(config.site + "/admin");
+    await full.page.fill("#secret", config.secret);
+    await full.page.keyboard.press("Enter");
+    await shows(full.page, "#headline", /./, "storage full: the secret does");
+    await full.context.close();
+
     const user = await open(visitor, { user: "u1" });
 
     await shows(user.page, "#signin-text", /not as an operator/,
