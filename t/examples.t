@@ -316,6 +316,10 @@ subtest 'observability' => sub {
            [ 'x-queue-entry-token' => entry('ann', 'spring-concert'),
              'X-A' => '"b"' ]), '200', 'a pass';
 
+    # it is written after the answer
+
+    wait_until { 2 <= (() = $example->log =~ /\n/g) };
+
     my @lines = map { json_decode($_) } split /\n/, $example->log;
 
     is_deeply [ map { "$_->{verdict} $_->{reason} $_->{event} $_->{client}" }

@@ -245,8 +245,10 @@ $redis->cmd('SET', '{event1}:active', 'no set');
 
 is ask('/strict/event1')->status, 503, 'Redis answers with an error: 503';
 
-like read_file($nginx->dir . '/verdicts.log'),
-    qr{^/strict/event1 error redis$}m, 'the log knows';
+ok wait_until(sub {
+    read_file($nginx->dir . '/verdicts.log')
+        =~ m{^/strict/event1 error redis$}m
+}), 'the log knows';
 
 # a worker that ends while requests wait
 

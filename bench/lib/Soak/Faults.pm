@@ -95,6 +95,13 @@ sub fill_bag ($self) {
     # early, for a loss comes long after it, and at the end
     $self->{bag} = [ sort { ($b eq 'clock') <=> ($a eq 'clock') }
                      $self->{bag}->@* ];
+
+    # a short run may not come to its end: one of each kind is first
+    my (%seen, @again);
+    my @once = grep { !$seen{$_}++ || !push @again, $_ } $self->{bag}->@*;
+
+    $self->{bag} = [ @once, grep { $_ ne 'clock' } @again ]
+        if $self->{soak}{minutes} < 2;
 }
 
 
