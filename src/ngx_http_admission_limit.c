@@ -88,7 +88,7 @@ ngx_http_admission_limit_told(ngx_http_admission_ctx_t *ctx)
 
     for (i = 0; i < ctx->limits->all.nelts; i++) {
 
-        if (limit[i].conf->dry_run || !(limit[i].redis || limit[i].local)) {
+        if (limit[i].trial || !(limit[i].redis || limit[i].local)) {
             continue;
         }
 

@@ -40,6 +40,8 @@ typedef struct {
     unsigned                          local:1;  /* this host counted; neither:
                                                    nobody did */
     unsigned                          charged:1;    /* and it stands */
+    unsigned                          trial:1;  /* it, or its place, has a dry
+                                                   run */
 
     /* of one that the request met at an earlier place */
     unsigned                          again:1;  /* it was charged there */

@@ -63,16 +63,13 @@ ngx_int_t
 ngx_http_admission_limit_headers(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    u_char                         *p;
-    ngx_str_t                       value, *left;
-    ngx_http_admission_limit_t     *limit;
-    ngx_http_admission_loc_conf_t  *lcf;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    u_char                      *p;
+    ngx_str_t                    value, *left;
+    ngx_http_admission_limit_t  *limit;
 
     limit = ngx_http_admission_limit_told(ctx);
 
-    if (limit == NULL || lcf->dry_run || ctx->told) {
+    if (limit == NULL || ctx->told) {
         return NGX_OK;
     }
 

@@ -38,7 +38,10 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
     ngx_uint_t                        i, n;
     ngx_http_admission_limit_t       *limit, *before;
     ngx_http_admission_limits_t      *limits;
+    ngx_http_admission_loc_conf_t    *lcf;
     ngx_http_admission_limit_conf_t  *conf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     limits = ctx->limits;
     limits->first = limits->all.nelts;
@@ -90,6 +93,9 @@ ngx_http_admission_limits_collect(ngx_http_request_t *r,
     limit = limits->all.elts;
 
     for (i = limits->first; i < limits->all.nelts; i++) {
+
+        limit[i].trial = limit[i].conf->dry_run || lcf->dry_run;
+
         if (!limit[i].known && !limit[i].missed) {
             limits->asked[limits->nasked++] = &limit[i];
         }

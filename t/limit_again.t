@@ -86,6 +86,9 @@ my $server = <<'END';
                               try_files /none /dryy/?$args; }
         location /dryy/     { empty_gif; admission_dry_run on;
                               admission_rate_limit y rate=2r/m key=$arg_l; }
+        location /mute/     { admission_rate_limit hour rate=1r/h key=$arg_k;
+                              admission_dry_run on;
+                              try_files /none /last/?$args; }
         location /gate/     { admission_rate_limit x rate=9r/m key=$arg_k;
                               try_files /none /tier/?$args; }
         location /tier/     { empty_gif; admission_event e1; admission_user jwt;
@@ -206,6 +209,17 @@ for my $where (qw(redis cluster alone)) {
 
         is statuses(3, '/dry/?k=dry&l=dry'), '200 200 200', 'a dry run passes';
         is_counted('x:dry', 3, 'so it is charged at the first place');
+
+        ask('/last/?k=mute');
+        is ask('/mute/?k=mute')->header('RateLimit-Policy'), '"c";q=3;w=60',
+            'a dry run at the first place: only the second is told';
+        like ask('/mute/?k=mute')->header('RateLimit'), qr/^"c";r=0;t=\d\d$/,
+            'also when the first is full';
+        my $mute = ask('/mute/?k=mute');
+        is $mute->status, 429, 'and when the second refuses';
+        cmp_ok $mute->header('Retry-After'), '<=', 60, 'it says for how long';
+        is ask('/dry/?k=real&l=real')->header('RateLimit-Policy'),
+            '"x";q=9;w=60', 'a dry run at the second: the first is told';
 
         is statuses(3, '/gate/?k=gate'), '401 401 401', 'a tier refuses';
         is_counted('x:gate', 0, 'so it is not charged');
