@@ -286,7 +286,7 @@ ngx_http_admission_redis_parse_unix(ngx_conf_t *cf,
     if (query) {
         rest->len = query - rest->data;
 
-        if (last - query < 4 || ngx_strncmp(query, "?db=", 4) != 0) {
+        if (last - query < 5 || ngx_strncmp(query, "?db=", 4) != 0) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "invalid \"%V\" in \"admission_redis\": after "
                                "the path only \"?db=N\" is allowed",

@@ -197,6 +197,7 @@ subtest 'admission_redis' => sub {
     $redis->('unix:', '"/"');
     $redis->('unix:tmp/redis.sock', '"unix:tmp/redis.sock"', '"/"');
     $redis->('unix:/tmp/redis.sock?x=1', '?db=N');
+    $redis->('unix:/tmp/redis.sock?db=', '?db=N');
     $redis->('unix:/tmp/redis.sock?db=x', '"x"', 'number from 0');
 
     # what is before the "@" is never shown
