@@ -14,7 +14,7 @@ my $site = Admission::Site->start(
         location /vwr/           { admission_page tier1 "next=/go/{event}?a"; }
         location /names/         { admission_page tier1
                                        "next=/{event}/e{event}?{event"; }
-        location /home/          { admission_page tier1; }
+        location /default/       { admission_page tier1; }
         location /vwr-api/       { admission_vwr_api; }
         location /api/admin/vwr/ { admission_admin_api; }
         location /events/        { admission_tier1 on; empty_gif; }
@@ -128,7 +128,7 @@ is ask({}, '/vwr/open?nojs=1&return=/x')->header('Location'), '/x',
     'an inactive waiting room: straight on';
 is ask({}, '/names/open?nojs=1')->header('Location'), '/open/eopen?{event',
     'next, with the event more than once';
-is ask({}, '/home/open?nojs=1')->header('Location'), '/', 'next, by default';
+is ask({}, '/default/open?nojs=1')->header('Location'), '/', 'next, by default';
 
 
 # ---- who does not assign

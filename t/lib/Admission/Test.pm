@@ -55,7 +55,6 @@ sub import ($class) {
         *{"${to}::$name"} = \&{"Test::More::$name"};
     }
 
-    *{"${to}::TODO"} = \${"${to}::TODO"};
     *{"${to}::$_"} = \&$_ for @EXPORT;
 }
 
