@@ -56,21 +56,31 @@ char *ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_tier2(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_admission_cookies_differ(ngx_conf_t *cf,
-    ngx_http_admission_loc_conf_t *lcf);
 char *ngx_http_admission_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 char *ngx_http_admission_rate_limit(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/* NGX_CONF_ERROR: two kinds of cookies have one name, and it is logged */
+char *ngx_http_admission_cookies_differ(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *lcf);
+
 /* a content handler, the NGX_HTTP_ADMISSION_CONTENT_* that cmd->offset is */
 char *ngx_http_admission_content(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+
+/* the same with a handler given; a text: there is one in the location */
 char *ngx_http_admission_content_set(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_loc_conf_t *lcf, ngx_uint_t content,
     ngx_http_handler_pt handler);
+
+/*
+ * Has "if" and "limit_except" answer as the location around them.
+ * NGX_CONF_ERROR, logged: a handler of another module came after ours.
+ */
 char *ngx_http_admission_content_merge(ngx_conf_t *cf,
     ngx_http_admission_loc_conf_t *prev, ngx_http_admission_loc_conf_t *conf);
+
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd,
