@@ -119,7 +119,9 @@ sub rounds ($self, @variants) {
 
 
 # The same, all of a round at the same time: what slows one slows the others,
-# by the same.  Codes return what begin_load does.
+# by the same.  Codes are called with how many requests of a file to skip, of
+# which a round and the one before then have none in common, and return what
+# begin_load does.
 
 sub beside ($self, @variants) {
     my @names = @variants[ grep { $_ % 2 == 0 } 0 .. $#variants ];
@@ -127,7 +129,7 @@ sub beside ($self, @variants) {
     my %results;
 
     for my $round (1 .. $self->{rounds}) {
-        my @begun = map { [ $_, $code{$_}->() ] }
+        my @begun = map { [ $_, $code{$_}->($round * 70_000) ] }
                     $round % 2 ? @names : reverse @names;
 
         push @{ $results{$_->[0]} }, $self->end_load($_->[1]) for @begun;

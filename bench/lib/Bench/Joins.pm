@@ -92,13 +92,12 @@ sub beside_peer ($bench, $site, $file) {
     my $nginx = $site->another_nginx('module:');
     my %worker = (module => ($nginx->worker_pids)[0], peer => $site->worker);
     my %port = (module => $nginx->port('queue'), peer => $site->port('peer'));
-    my $skip = 0;
 
     my $results = $bench->beside(map {
         my $server = $_;
-        $server => sub {
+        $server => sub ($skip) {
             return $bench->begin_load($port{$server}, $file, redis => 1,
-                event => $site->new_event, skip => $skip += 70_000,
+                event => $site->new_event, skip => $skip,
                 pids => { worker => $worker{$server} });
         };
     } qw(module peer));

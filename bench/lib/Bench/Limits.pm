@@ -182,13 +182,17 @@ sub beside_peer ($bench, $site, $nginx, $file) {
     my $other = start($bench, $site, $site->redis->port);
     tell_peer($site, $other);
 
-    my $begin = sub ($nginx, $server) {
-        return $bench->begin_load($nginx->port($server), $file, redis => 1,
-            pids => { worker => ($nginx->worker_pids)[0] });
-    };
+    my %nginx = (one => $nginx, peer => $other);
 
-    my $results = $bench->beside(one  => sub { $begin->($nginx, 'one') },
-                                 peer => sub { $begin->($other, 'peer') });
+    my $results = $bench->beside(map {
+        my $server = $_;
+        $server => sub ($skip) {
+            return $bench->begin_load($nginx{$server}->port($server), $file,
+                redis => 1, skip => $skip,
+                pids => { worker => ($nginx{$server}->worker_pids)[0] });
+        };
+    } qw(one peer));
+
     $other->quit;
     return $results;
 }

@@ -35,20 +35,15 @@ sub run ($bench, $site) {
                                         @pairs[0 .. 15]),
                 new  => $site->requests('revoked-new', $template, @pairs));
 
-    my $skip = 0;
-
-    my $begin = sub ($name, $which) {
-        my $nginx = $nginx{$name};
-        return $bench->begin_load($nginx->port('gate'), $file{$which},
-            skip => $skip += 70_000,
-            pids => { worker => ($nginx->worker_pids)[0] });
-    };
-
     my %results = map {
         my $which = $_;
         $which => $bench->beside(map {
             my $name = $_;
-            $name => sub { $begin->($name, $which) };
+            $name => sub ($skip) {
+                return $bench->begin_load($nginx{$name}->port('gate'),
+                    $file{$which}, skip => $skip,
+                    pids => { worker => ($nginx{$name}->worker_pids)[0] });
+            };
         } qw(none known other));
     } qw(seen new);
 
