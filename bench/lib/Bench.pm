@@ -121,14 +121,16 @@ sub rounds ($self, @variants) {
 # The same, all of a round at the same time: what slows one slows the others,
 # by the same.  Codes are called with how many requests of a file to skip, of
 # which a round and the one before then have none in common, and return what
-# begin_load does.
+# begin_load does.  Options: before => code, called so before each round.
 
-sub beside ($self, @variants) {
+sub beside ($self, $opt, @variants) {
     my @names = @variants[ grep { $_ % 2 == 0 } 0 .. $#variants ];
     my %code = @variants;
     my %results;
 
     for my $round (1 .. $self->{rounds}) {
+        $opt->{before}->($round * 70_000) if $opt->{before};
+
         my @begun = map { [ $_, $code{$_}->($round * 70_000) ] }
                     $round % 2 ? @names : reverse @names;
 

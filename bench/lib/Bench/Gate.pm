@@ -97,7 +97,7 @@ sub beside ($bench, $site, %file) {
     my %results;
 
     for my $which (qw(seen new)) {
-        $results{$which} = $bench->beside(map {
+        $results{$which} = $bench->beside({}, map {
             my $server = $_;
             $server => sub ($skip) {
                 return $bench->begin_load($nginx{$server}->port($server),

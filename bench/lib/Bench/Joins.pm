@@ -93,7 +93,7 @@ sub beside_peer ($bench, $site, $file) {
     my %worker = (module => ($nginx->worker_pids)[0], peer => $site->worker);
     my %port = (module => $nginx->port('queue'), peer => $site->port('peer'));
 
-    my $results = $bench->beside(map {
+    my $results = $bench->beside({}, map {
         my $server = $_;
         $server => sub ($skip) {
             return $bench->begin_load($port{$server}, $file, redis => 1,

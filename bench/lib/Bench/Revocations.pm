@@ -37,7 +37,7 @@ sub run ($bench, $site) {
 
     my %results = map {
         my $which = $_;
-        $which => $bench->beside(map {
+        $which => $bench->beside({}, map {
             my $name = $_;
             $name => sub ($skip) {
                 return $bench->begin_load($nginx{$name}->port('gate'),
