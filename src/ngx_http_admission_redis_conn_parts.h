@@ -75,6 +75,7 @@ struct ngx_http_admission_redis_conn_s {
     ngx_queue_t                            calls;     /* oldest first */
     ngx_chain_t                           *out;       /* not yet written */
     ngx_chain_t                          **last_out;
+    ngx_uint_t                             unwritten; /* calls since a write */
     size_t                                 pending;   /* of a reply */
     ngx_pool_t                            *replies;   /* NULL: none yet */
 
@@ -137,7 +138,7 @@ ngx_int_t ngx_http_admission_redis_pipe_open(
 void ngx_http_admission_redis_add_step(ngx_http_admission_redis_conn_t *conn,
     ngx_str_t *command, ngx_http_admission_redis_step_pt reply);
 
-/* sends a call that is in conn->calls, at the end of this turn of the loop */
+/* sends a call that is in conn->calls, by the end of this turn of the loop */
 void ngx_http_admission_redis_push(ngx_http_admission_redis_conn_t *conn,
     ngx_http_admission_redis_call_t *call);
 

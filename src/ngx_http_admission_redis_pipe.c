@@ -21,10 +21,15 @@
 /* a reply that is larger than this is no reply but rubbish */
 #define NGX_HTTP_ADMISSION_REDIS_REPLY_MAX     (16 * 1024 * 1024)
 
+/* so many calls do not wait for the end of a turn of the event loop */
+#define NGX_HTTP_ADMISSION_REDIS_AHEAD         16
+
 
 static void ngx_http_admission_redis_read_handler(ngx_event_t *rev);
 static void ngx_http_admission_redis_write_handler(ngx_event_t *wev);
 static void ngx_http_admission_redis_write(
+    ngx_http_admission_redis_conn_t *conn);
+static ngx_int_t ngx_http_admission_redis_write_out(
     ngx_http_admission_redis_conn_t *conn);
 static ngx_int_t ngx_http_admission_redis_parse_replies(
     ngx_http_admission_redis_conn_t *conn, size_t n);
@@ -112,9 +117,17 @@ ngx_http_admission_redis_push(ngx_http_admission_redis_conn_t *conn,
         conn->last_out = &call->links[i].next;
     }
 
-    /* what a turn of the event loop sends leaves at its end, in one write */
+    /*
+     * What a turn of the event loop sends leaves at its end, in one write; but
+     * where it sends much, Redis begins while the worker goes on.  A failure
+     * is left to the end, which meets it again: this answers no call.
+     */
 
     ngx_post_event(&conn->flush, &ngx_posted_events);
+
+    if (++conn->unwritten == NGX_HTTP_ADMISSION_REDIS_AHEAD) {
+        (void) ngx_http_admission_redis_write_out(conn);
+    }
 }
 
 
@@ -153,9 +166,7 @@ ngx_http_admission_redis_flush_handler(ngx_event_t *ev)
 
     conn = ev->data;
 
-    /* an unfinished write goes on when the socket says so */
-
-    if (conn->connection && conn->connection->write->ready) {
+    if (conn->connection) {
         ngx_http_admission_redis_write(conn);
     }
 }
@@ -164,44 +175,62 @@ ngx_http_admission_redis_flush_handler(ngx_event_t *ev)
 static void
 ngx_http_admission_redis_write(ngx_http_admission_redis_conn_t *conn)
 {
-    ngx_uint_t         serial;
+    ngx_uint_t  serial;
+
+    if (ngx_http_admission_redis_write_out(conn) != NGX_OK) {
+
+        /* Redis may have said why before it closed the connection */
+
+        serial = conn->serial;
+
+        ngx_http_admission_redis_read(conn);
+
+        if (conn->serial == serial) {
+            ngx_http_admission_redis_fail_lost(conn, 0,
+                                               "connection lost in a write");
+        }
+
+        return;
+    }
+
+    if (ngx_handle_write_event(conn->connection->write, 0) != NGX_OK) {
+        ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_lost, 0,
+                                      "write event failed");
+    }
+}
+
+
+/* an unfinished write goes on when the socket says so */
+
+static ngx_int_t
+ngx_http_admission_redis_write_out(ngx_http_admission_redis_conn_t *conn)
+{
     ngx_chain_t       *out;
     ngx_connection_t  *c;
 
     c = conn->connection;
 
+    conn->unwritten = 0;
+
     /* with TLS, what is not in the chain any more may be in its buffer */
 
-    if (conn->out || c->buffered) {
-        out = c->send_chain(c, conn->out, 0);
-
-        if (out == NGX_CHAIN_ERROR) {
-
-            /* Redis may have said why before it closed the connection */
-
-            serial = conn->serial;
-
-            ngx_http_admission_redis_read(conn);
-
-            if (conn->serial == serial) {
-                ngx_http_admission_redis_fail_lost(conn, 0,
-                                                "connection lost in a write");
-            }
-
-            return;
-        }
-
-        conn->out = out;
-
-        if (out == NULL) {
-            conn->last_out = &conn->out;
-        }
+    if (!c->write->ready || (conn->out == NULL && !c->buffered)) {
+        return NGX_OK;
     }
 
-    if (ngx_handle_write_event(c->write, 0) != NGX_OK) {
-        ngx_http_admission_redis_fail(conn, ngx_http_admission_redis_lost, 0,
-                                      "write event failed");
+    out = c->send_chain(c, conn->out, 0);
+
+    if (out == NGX_CHAIN_ERROR) {
+        return NGX_ERROR;
     }
+
+    conn->out = out;
+
+    if (out == NULL) {
+        conn->last_out = &conn->out;
+    }
+
+    return NGX_OK;
 }
 
 
