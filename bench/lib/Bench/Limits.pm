@@ -123,11 +123,11 @@ sub by_redis ($bench, $site, $nginx, @names) {
     tell_peer($site, $nginx) if $site->has_peer;
 
     my %skip;
-    my $pids = { worker => ($nginx->worker_pids)[0],
-                 redis => $site->redis->pid };
 
     for my $path (@paths) {
         my $file = $site->requests('limits', template($path), @names);
+        my $pids = { worker => ($nginx->worker_pids)[0],
+                     redis => $site->redis->pid };
 
         my $load = sub ($server, %opt) {
             my $r = $bench->load($nginx->port($server), $file, redis => 1,
