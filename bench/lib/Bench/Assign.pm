@@ -1,9 +1,11 @@
-# Tickets for new visitors against a bare `return 200` of as many bytes, on the
-# same worker, and how many share a command.
+# Tickets for new visitors against a bare `return 200` of as many bytes, at the
+# same time, and how many share a command.
 
 package Bench::Assign;
 
 use v5.36;
+
+use List::Util qw(sum);
 
 use Admission::HTTP;
 use Bench;
@@ -18,45 +20,47 @@ sub run ($bench, $site) {
         . 'Content-Length: 0|Sec-Fetch-Site: %s||', 'same-origin');
 
     $site->set_room('assigned', 0, 0);
-    $site->bare_as(post($site->port('room'), $path));
+    my $bare = $site->another_nginx('bare:');
+    $site->bare_as($bare, post($site->port('room'), $path));
 
-    my $load = sub ($server) {
-        my $redis = $site->redis;
-        my $before = $redis->stats->{evalsha};
-        my $r = $bench->load($site->port($server), $file,
-                             connections => $connections, pids => {
-                                 worker => $site->worker,
-                                 redis => $redis->pid });
+    my $redis = $site->redis;
 
-        $r->{scripts} = $redis->stats->{evalsha} - $before;
-        return $r;
+    my $begin = sub ($server, %opt) {
+        my ($port, %pids) = $server eq 'bare'
+            ? ($bare->port('bare'), worker => ($bare->worker_pids)[0])
+            : ($site->port('room'), worker => $site->worker,
+                                    redis => $redis->pid);
+
+        return $bench->begin_load($port, $file, pids => \%pids,
+                                  connections => $connections, %opt);
     };
 
-    $load->($_) for qw(room bare);
+    $bench->end_load($begin->($_)) for qw(room bare);
 
-    my $results = $bench->rounds(map {
+    my $before = $redis->stats->{evalsha};
+    my $results = $bench->beside({}, map {
         my $server = $_;
-        $server => sub { $load->($server) }
+        $server => sub ($skip) { $begin->($server) }
     } qw(room bare));
-    my ($room, $bare) = @{$results}{qw(room bare)};
+    my $scripts = $redis->stats->{evalsha} - $before;
+
+    $bare->quit;
 
     $bench->heading("assign, $connections connections, each visitor new, "
                     . 'against return 200 of the same size');
     $bench->ratio_row('requests a CPU second of the worker',
-                      Bench::ratio($room, $bare,
+                      Bench::ratio(@{$results}{qw(room bare)},
                                    sub ($r) { 1 / $r->{cpu}{worker} }),
                       [ '>=', 0.5 ]);
-    $bench->ratio_row('requests a second',
-                      Bench::ratio($room, $bare, sub ($r) { $r->{rate} }));
 
-    my $calls = Bench::median(map { $_->{n} / $_->{scripts} } @$room);
+    my $calls = sum(map { $_->{n} } $results->{room}->@*) / $scripts;
 
     # the schedule's steps are among them
 
     $bench->row('assigns a script call', sprintf('%.1f', $calls),
                 [ '>=', 8 ], $calls);
-    $bench->rate_row('assign', $room);
-    $bench->rate_row('return 200', $bare);
+    $bench->rate_row('assign, both', $results->{room});
+    $bench->rate_row('return 200, both', $results->{bare});
 }
 
 

@@ -1,5 +1,5 @@
-# Polls of the waiting room against a bare `return 200` of as many bytes, on
-# the same worker, and what they send Redis.
+# Polls of the waiting room against a bare `return 200` of as many bytes, at the
+# same time, and what they send Redis.
 
 package Bench::Check;
 
@@ -38,15 +38,16 @@ sub run ($bench, $site) {
                 new => 'waiting, a ticket a poll',
                 passed => 'let in, a ticket a poll, a token each');
     my %target = (seen => [ '>=', 0.75 ], new => [ '>=', 0.75 ]);
-    my %skip;
+    my $bare = $site->another_nginx('bare:');
 
-    my $load = sub ($server, $which) {
-        my $r = $bench->load($site->port($server), $file{$which},
-                             event => $event{$which},
-                             skip => $skip{$server}{$which} // 0,
-                             pids => { worker => $site->worker });
-        $skip{$server}{$which} += $r->{n};
-        return $r;
+    my $begin = sub ($server, $which, %opt) {
+        my ($port, $worker) = $server eq 'bare'
+            ? ($bare->port('bare'), $bare->worker_pids)
+            : ($site->port('room'), $site->worker);
+
+        return $bench->begin_load($port, $file{$which},
+                                  event => $event{$which},
+                                  pids => { worker => $worker }, %opt);
     };
 
     for my $which (qw(seen new passed)) {
@@ -55,30 +56,32 @@ sub run ($bench, $site) {
                                                       : $waiting[-1])[0]);
         my ($visitor) = (split /\t/, $passed[-1])[1];
 
-        $site->bare_as(get($site->port('room'), $path,
+        $site->bare_as($bare,
+                       get($site->port('room'), $path,
                            cookies => { 'admission-visitor' => $visitor }));
-        $load->($_, $which) for qw(room bare);
+        $bench->end_load($begin->($_, $which)) for qw(room bare);
 
-        my $results = $bench->rounds(map {
+        my $results = $bench->beside({}, map {
             my $server = $_;
-            $server => sub { $load->($server, $which) }
+            $server => sub ($skip) { $begin->($server, $which,
+                                              skip => $skip) }
         } qw(room bare));
-        my ($room, $bare) = @{$results}{qw(room bare)};
 
         $bench->heading("check ($what{$which}), against return 200 of the "
                         . 'same size');
         $bench->ratio_row('requests a CPU second',
-                          Bench::ratio($room, $bare,
+                          Bench::ratio(@{$results}{qw(room bare)},
                                        sub ($r) { 1 / $r->{cpu}{worker} }),
                           $target{$which});
-        $bench->ratio_row('requests a second',
-                          Bench::ratio($room, $bare,
-                                       sub ($r) { $r->{rate} }));
-        $bench->rate_row('check', $room);
-        $bench->rate_row('return 200', $bare);
+        $bench->rate_row('check, both', $results->{room});
+        $bench->rate_row('return 200, both', $results->{bare});
     }
 
-    count_commands($bench, $site, sub { $load->('room', 'new')->{n} });
+    $bare->quit;
+
+    count_commands($bench, $site, sub {
+        $bench->end_load($begin->('room', 'new'))->{n}
+    });
 }
 
 

@@ -70,7 +70,7 @@ sub run ($bench, $site) {
 sub side ($bench, $site, $parameters, @redis) {
     my %options = $site->nginx_options($parameters)->%*;
 
-    $options{vars}{REDIS} = $redis[0]->port;
+    $options{vars}{REDIS} = $redis[0]->url;
 
     Admission::Test::run('taskset', '-apc', $bench->{cpu}{redis}, $_->pid)
         for @redis;

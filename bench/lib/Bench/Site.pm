@@ -34,7 +34,7 @@ sub start ($class, $bench) {
     $self->{ca} = Admission::Certs->new('ca');
     $self->{redis} = Admission::Redis->start(
         prefixes => [ map { "$_:" } qw(plain tls none known other off gate
-                                       module) ],
+                                       module bare) ],
         tls => [ $self->{ca}, $self->{ca}->issue('redis', 'IP:127.0.0.1') ]);
     run('taskset', '-apc', $bench->{cpu}{redis}, $self->{redis}->pid);
 
@@ -293,15 +293,14 @@ sub tickets ($self, $event, $n) {
 }
 
 
-# Has the bare server answer with as many bytes, headers as well.  Twice: the
-# length of a length may change.
+# Has the bare server of another NGINX answer with as many bytes, headers as
+# well.  Twice: the length of a length may change.
 
-sub bare_as ($self, $response) {
-    my $nginx = $self->{nginx};
+sub bare_as ($self, $nginx, $response) {
     my $vars = $nginx->{opt}{vars};
 
     for (1, 2) {
-        my $bare = get($self->port('bare'), '/');
+        my $bare = get($nginx->port('bare'), '/');
         my $size = length($bare->body) + length($response->raw)
                    - length($bare->raw);
 
