@@ -18,14 +18,20 @@
 #define NGX_HTTP_ADMISSION_STATE_CHANGING                                     \
     (NGX_HTTP_POST|NGX_HTTP_PUT|NGX_HTTP_DELETE)
 
+/* that a route has at most */
+#define NGX_HTTP_ADMISSION_SEGMENTS  3
+
 
 static ngx_int_t ngx_http_admission_api_call(
     ngx_http_admission_api_call_t *call);
 static const ngx_http_admission_route_t *ngx_http_admission_api_route(
     ngx_http_admission_api_call_t *call,
     const ngx_http_admission_route_t *routes);
+static ngx_uint_t ngx_http_admission_api_segments(ngx_str_t *uri,
+    ngx_str_t *segments);
 static ngx_uint_t ngx_http_admission_api_match(
-    ngx_http_admission_api_call_t *call, const char *path);
+    ngx_http_admission_api_call_t *call, const char *path,
+    ngx_str_t *segments, ngx_uint_t n);
 static ngx_int_t ngx_http_admission_api_event(
     ngx_http_admission_api_call_t *call);
 
@@ -109,10 +115,14 @@ static const ngx_http_admission_route_t *
 ngx_http_admission_api_route(ngx_http_admission_api_call_t *call,
     const ngx_http_admission_route_t *routes)
 {
+    ngx_str_t                          segments[NGX_HTTP_ADMISSION_SEGMENTS];
+    ngx_uint_t                         n;
     const ngx_http_admission_route_t  *route;
 
+    n = ngx_http_admission_api_segments(&call->request->uri, segments);
+
     for (route = routes; route->path; route++) {
-        if (ngx_http_admission_api_match(call, route->path)) {
+        if (ngx_http_admission_api_match(call, route->path, segments, n)) {
             return route;
         }
     }
@@ -121,67 +131,88 @@ ngx_http_admission_api_route(ngx_http_admission_api_call_t *call,
 }
 
 
-/* compares from the end, since any prefix may stand before the segments */
+/*
+ * Those at the end, the last first, since any prefix may stand before those of
+ * a route; each is behind a slash.  Returns how many.
+ */
+
+static ngx_uint_t
+ngx_http_admission_api_segments(ngx_str_t *uri, ngx_str_t *segments)
+{
+    u_char      *p, *last;
+    ngx_uint_t   i, n;
+
+    last = uri->data + uri->len;
+    n = 0;
+
+    for (p = memchr(uri->data, '/', uri->len);
+         p;
+         p = memchr(p, '/', last - p))
+    {
+        p++;
+
+        for (i = ngx_min(n, NGX_HTTP_ADMISSION_SEGMENTS - 1); i; i--) {
+            segments[i] = segments[i - 1];
+        }
+
+        segments[0].data = p;
+        n++;
+    }
+
+    n = ngx_min(n, NGX_HTTP_ADMISSION_SEGMENTS);
+
+    for (i = 0; i < n; i++) {
+        segments[i].len = last - segments[i].data;
+        last = segments[i].data - 1;
+    }
+
+    return n;
+}
+
 
 static ngx_uint_t
 ngx_http_admission_api_match(ngx_http_admission_api_call_t *call,
-    const char *path)
+    const char *path, ngx_str_t *segments, ngx_uint_t n)
 {
     size_t       len;
-    u_char      *first, *segment, *last;
     ngx_str_t    event, rest;
+    ngx_uint_t   i;
     const char  *want, *end;
-
-    first = call->request->uri.data;
-    last = first + call->request->uri.len;
-    end = path + ngx_strlen(path);
 
     ngx_str_null(&event);
     ngx_str_null(&rest);
 
-    for ( ;; ) {
+    end = path + ngx_strlen(path);
+
+    for (i = 0; i < n; i++) {
 
         for (want = end; want > path && want[-1] != '/'; want--) {
             /* void */
         }
 
-        for (segment = last;
-             segment > first && segment[-1] != '/';
-             segment--)
-        {
-            /* void */
-        }
-
-        if (segment == first) {
-            /* no slash before it */
-            return 0;
-        }
-
-        len = last - segment;
+        len = end - want;
 
         if (*want == '*') {
             rest = event;
-            event.len = len;
-            event.data = segment;
+            event = segments[i];
 
-        } else if (len != (size_t) (end - want)
-                   || ngx_memcmp(segment, want, len) != 0)
+        } else if (segments[i].len != len
+                   || ngx_memcmp(segments[i].data, want, len) != 0)
         {
             return 0;
         }
 
         if (want == path) {
-            break;
+            call->event = event;
+            call->rest = rest;
+
+            return 1;
         }
 
         end = want - 1;
-        last = segment - 1;
     }
 
-    call->event = event;
-    call->rest = rest;
-
-    return 1;
+    return 0;
 }
 
 

@@ -18,6 +18,10 @@
 #define NGX_HTTP_ADMISSION_VERIFIED_TAIL   48       /* bytes, at least */
 #define NGX_HTTP_ADMISSION_VERIFIED_HASHED 16       /* of these */
 
+/* as many as there are entries: who comes too late for one is not known here */
+#define NGX_HTTP_ADMISSION_VERIFIED_ONCE                                      \
+    (NGX_HTTP_ADMISSION_VERIFIED_SETS * NGX_HTTP_ADMISSION_VERIFIED_WAYS)
+
 
 typedef struct {
     ngx_http_admission_verifier_t    verifier;
@@ -44,6 +48,7 @@ typedef struct {
 static uint64_t ngx_http_admission_verified_hash(ngx_str_t *token);
 static ngx_http_admission_verified_way_t *ngx_http_admission_verified_set(
     uint64_t hash);
+static ngx_uint_t ngx_http_admission_verified_again(uint64_t hash);
 static ngx_uint_t ngx_http_admission_verified_same(
     ngx_http_admission_verified_t *entry, ngx_http_admission_verifier_t *v,
     ngx_str_t *token);
@@ -56,6 +61,16 @@ static uint64_t  ngx_http_admission_verified_seed;
 
 /* VERIFIED_SETS of VERIFIED_WAYS; NULL: no token verified yet */
 static ngx_http_admission_verified_way_t  *ngx_http_admission_verified;
+
+
+/*
+ * Hashes of tokens that verified once.  Of a crowd, each of which polls with a
+ * ticket of its own, none comes again before its entry is gone: entries for
+ * all of them would cost more than they save, since their memory is in no
+ * cache of the processor.
+ */
+static uint32_t
+    ngx_http_admission_verified_once[NGX_HTTP_ADMISSION_VERIFIED_ONCE];
 
 
 /* where a copy of claims has strings to copy with it */
@@ -170,6 +185,12 @@ ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
         return;
     }
 
+    hash = ngx_http_admission_verified_hash(token);
+
+    if (!ngx_http_admission_verified_again(hash)) {
+        return;
+    }
+
     if (ngx_http_admission_verified == NULL) {
         size = NGX_HTTP_ADMISSION_VERIFIED_SETS
                * NGX_HTTP_ADMISSION_VERIFIED_WAYS
@@ -201,7 +222,6 @@ ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
     entry->token.data = p + size;
     ngx_memcpy(entry->token.data, token->data, token->len);
 
-    hash = ngx_http_admission_verified_hash(token);
     set = ngx_http_admission_verified_set(hash);
 
     last = NGX_HTTP_ADMISSION_VERIFIED_WAYS - 1;
@@ -253,6 +273,26 @@ ngx_http_admission_verified_set(uint64_t hash)
     n = (ngx_uint_t) (hash >> 32) & (NGX_HTTP_ADMISSION_VERIFIED_SETS - 1);
 
     return &ngx_http_admission_verified[n * NGX_HTTP_ADMISSION_VERIFIED_WAYS];
+}
+
+
+/* whether it is not the first time; from now on, it is not */
+
+static ngx_uint_t
+ngx_http_admission_verified_again(uint64_t hash)
+{
+    uint32_t  *once;
+
+    once = &ngx_http_admission_verified_once[
+               (hash >> 32) & (NGX_HTTP_ADMISSION_VERIFIED_ONCE - 1)];
+
+    if (*once == (uint32_t) hash) {
+        return 1;
+    }
+
+    *once = (uint32_t) hash;
+
+    return 0;
 }
 
 

@@ -38,7 +38,10 @@ ngx_http_admission_claims_t *ngx_http_admission_verified_find(
 ngx_http_admission_claims_t *ngx_http_admission_verified_copy(
     ngx_http_admission_claims_t *claims, ngx_pool_t *pool);
 
-/* remembers a token that verified, and was not found, if there is memory */
+/*
+ * Remembers a token that verified, and was not found, if there is memory and
+ * it is not the first time: most tokens of a crowd come once in a long while.
+ */
 void ngx_http_admission_verified_add(ngx_http_admission_verifier_t *v,
     ngx_str_t *token, ngx_http_admission_claims_t *claims, ngx_log_t *log);
 

@@ -19,19 +19,21 @@ sub run ($bench, $site) {
         "POST $path HTTP/1.1|Host: localhost|Accept: application/json|"
         . 'Content-Length: 0|Sec-Fetch-Site: %s||', 'same-origin');
 
-    $site->set_room('assigned', 0, 0);
-    my $bare = $site->another_nginx('bare:');
-    $site->bare_as($bare, post($site->port('room'), $path));
+    my %nginx = (room => $site->another_nginx(''),
+                 bare => $site->another_nginx('bare:'));
+
+    $site->set_room($nginx{room}, 'assigned', 0, 0);
+    $site->bare_as($nginx{bare}, post($nginx{room}->port('room'), $path));
 
     my $redis = $site->redis;
 
     my $begin = sub ($server, %opt) {
-        my ($port, %pids) = $server eq 'bare'
-            ? ($bare->port('bare'), worker => ($bare->worker_pids)[0])
-            : ($site->port('room'), worker => $site->worker,
-                                    redis => $redis->pid);
+        my $nginx = $nginx{$server};
+        my %pids = (worker => ($nginx->worker_pids)[0],
+                    $server eq 'room' ? (redis => $redis->pid) : ());
 
-        return $bench->begin_load($port, $file, pids => \%pids,
+        return $bench->begin_load($nginx->port($server), $file,
+                                  pids => \%pids,
                                   connections => $connections, %opt);
     };
 
@@ -44,7 +46,7 @@ sub run ($bench, $site) {
     } qw(room bare));
     my $scripts = $redis->stats->{evalsha} - $before;
 
-    $bare->quit;
+    $_->quit for values %nginx;
 
     $bench->heading("assign, $connections connections, each visitor new, "
                     . 'against return 200 of the same size');

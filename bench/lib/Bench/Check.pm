@@ -21,11 +21,14 @@ sub run ($bench, $site) {
 
     # those who wait stand at their places; the others have all had their turn
 
-    $site->set_room('waiting', $tickets, 0);
-    $site->set_room('passed', $tickets, $tickets);
+    my $room = $site->another_nginx('');
+    my $bare = $site->another_nginx('bare:');
 
-    my @waiting = $site->tickets('waiting', $tickets);
-    my @passed = $site->tickets('passed', $tickets);
+    $site->set_room($room, 'waiting', $tickets, 0);
+    $site->set_room($room, 'passed', $tickets, $tickets);
+
+    my @waiting = $site->tickets($room, 'waiting', $tickets);
+    my @passed = $site->tickets($room, 'passed', $tickets);
 
     my %file = (
         seen   => $site->requests('check-seen', $template, @waiting[0 .. 15]),
@@ -38,16 +41,14 @@ sub run ($bench, $site) {
                 new => 'waiting, a ticket a poll',
                 passed => 'let in, a ticket a poll, a token each');
     my %target = (seen => [ '>=', 0.75 ], new => [ '>=', 0.75 ]);
-    my $bare = $site->another_nginx('bare:');
+    my %nginx = (room => $room, bare => $bare);
 
     my $begin = sub ($server, $which, %opt) {
-        my ($port, $worker) = $server eq 'bare'
-            ? ($bare->port('bare'), $bare->worker_pids)
-            : ($site->port('room'), $site->worker);
+        my $nginx = $nginx{$server};
 
-        return $bench->begin_load($port, $file{$which},
-                                  event => $event{$which},
-                                  pids => { worker => $worker }, %opt);
+        return $bench->begin_load($nginx->port($server), $file{$which},
+            event => $event{$which},
+            pids => { worker => ($nginx->worker_pids)[0] }, %opt);
     };
 
     for my $which (qw(seen new passed)) {
@@ -57,7 +58,7 @@ sub run ($bench, $site) {
         my ($visitor) = (split /\t/, $passed[-1])[1];
 
         $site->bare_as($bare,
-                       get($site->port('room'), $path,
+                       get($room->port('room'), $path,
                            cookies => { 'admission-visitor' => $visitor }));
         $bench->end_load($begin->($_, $which)) for qw(room bare);
 
@@ -82,6 +83,8 @@ sub run ($bench, $site) {
     count_commands($bench, $site, sub {
         $bench->end_load($begin->('room', 'new'))->{n}
     });
+
+    $room->quit;
 }
 
 

@@ -108,12 +108,12 @@ sub start_nginx ($self) {
 }
 
 
-# Another one on the same processor, with keys of its own in Redis, and
-# without the peer; with the same Redis by another URL.
+# Another one on the same processor, without the peer and its modules; with keys
+# of its own in Redis, or as another host (no prefix), or by another URL.
 
 sub another_nginx ($self, $prefix, $url = $self->{redis}->url) {
     my $nginx = Admission::Nginx->start(
-        %{ $self->nginx_options("prefix=$prefix", $url) },
+        %{ $self->nginx_options($prefix && "prefix=$prefix", $url) },
         http => http() . servers());
 
     write_pages($nginx);
@@ -259,9 +259,9 @@ sub peer ($root) {
 # Once the host knows it, as Redis does: with so many positions issued and
 # passed.
 
-sub set_room ($self, $event, $next, $serving) {
+sub set_room ($self, $nginx, $event, $next, $serving) {
     my $status = sub () {
-        return get($self->port('room'), "/vwr-api/status/$event")->json;
+        return get($nginx->port('room'), "/vwr-api/status/$event")->json;
     };
 
     wait_until { $status->()->{isActive} } 10
@@ -278,8 +278,8 @@ sub set_room ($self, $event, $next, $serving) {
 # Visitors with a ticket each, as requests.lua takes them; like one that the
 # module made, but for the position.
 
-sub tickets ($self, $event, $n) {
-    my $issued = post($self->port('room'), "/vwr-api/assign/$event")->json;
+sub tickets ($self, $nginx, $event, $n) {
+    my $issued = post($nginx->port('room'), "/vwr-api/assign/$event")->json;
     my ($head, $payload, $visitor) =
         ((split /\./, $issued->{requestId})[0, 1], $issued->{visitor});
 
