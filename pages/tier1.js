@@ -78,7 +78,8 @@ start({
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
       left: due,
-      wait: ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
+      wait: body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
+        : ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
       facts: [
         [L("Your number", "내 번호"), count(body.position)],
         [L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],

@@ -401,6 +401,7 @@ ngx_http_admission_assign_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
     answer.total = ngx_max(room->next, answer.position);
     answer.next_poll = ngx_http_admission_room_next_poll(
                                                      visit->standing.ahead);
+    answer.paused = ngx_http_admission_room_paused(room);
     answer.ticket = visit->ticket->token;
     answer.ticket_exp = visit->ticket->exp;
     answer.visitor = visit->visitor->token;
@@ -423,8 +424,9 @@ ngx_http_admission_assign_answer(ngx_http_request_t *r,
                answer->ticket.len + answer->visitor.len,
                "{\"requestId\":\"%V\",\"position\":%L,\"estimatedWait\":%L,"
                "\"servingCounter\":%L,\"totalInQueue\":%L,\"nextPoll\":%L,"
-               "\"visitor\":\"%V\"}",
+               "\"visitor\":\"%V\"%s}",
                &answer->ticket, answer->position, answer->wait,
                answer->serving, answer->total, answer->next_poll,
-               &answer->visitor);
+               &answer->visitor,
+               answer->paused ? ",\"paused\":true" : "");
 }

@@ -28,6 +28,7 @@ typedef struct {
     int64_t                     serving;
     int64_t                     total;
     int64_t                     next_poll;
+    ngx_uint_t                  paused;         /* wait promises nothing */
 
     ngx_str_t                   ticket;
     int64_t                     ticket_exp;     /* s */

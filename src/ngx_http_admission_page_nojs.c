@@ -173,7 +173,7 @@ ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs)
 {
     int64_t                         seconds, ahead;
     ngx_str_t                      *values;
-    ngx_uint_t                      poll;
+    ngx_uint_t                      poll, paused;
     ngx_http_request_t             *r;
     ngx_http_admission_visit_t     *visit;
     ngx_http_admission_standing_t  *standing;
@@ -186,6 +186,7 @@ ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs)
 
     seconds = ngx_http_admission_room_estimate(&standing->room,
                                                visit->call->conf, ahead);
+    paused = ngx_http_admission_room_paused(&standing->room);
 
     /* the visitor's own position is one of them */
 
@@ -205,9 +206,15 @@ ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (paused) {
+        ngx_str_set(&values[NGX_HTTP_ADMISSION_PAGE_MINUTES], "-");
+    }
+
     poll = ahead ? ngx_http_admission_room_next_poll(ahead) : 1;
 
-    return ngx_http_admission_nojs_send(nojs, "waiting", NGX_HTTP_OK, poll);
+    return ngx_http_admission_nojs_send(nojs,
+                                        paused ? "waiting paused" : "waiting",
+                                        NGX_HTTP_OK, poll);
 }
 
 

@@ -208,6 +208,13 @@ ngx_http_admission_room_turn(ngx_str_t *event, int64_t position)
 }
 
 
+ngx_uint_t
+ngx_http_admission_room_paused(ngx_http_admission_room_t *room)
+{
+    return room->rate == 0 && room->measured <= 0;
+}
+
+
 int64_t
 ngx_http_admission_room_estimate(ngx_http_admission_room_t *room,
     ngx_http_admission_event_conf_t *conf, int64_t ahead)

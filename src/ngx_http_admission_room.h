@@ -92,7 +92,13 @@ ngx_http_admission_room_news_e ngx_http_admission_room_note(ngx_str_t *event,
 int64_t ngx_http_admission_room_turn(ngx_str_t *event, int64_t position);
 
 
-/* s that one with so many ahead waits */
+/*
+ * Whether nobody is let in, neither at a rate nor, of late, by hand: there is
+ * no time then to promise to anybody.
+ */
+ngx_uint_t ngx_http_admission_room_paused(ngx_http_admission_room_t *room);
+
+/* s that one with so many ahead waits; if paused, it would, went it on */
 int64_t ngx_http_admission_room_estimate(ngx_http_admission_room_t *room,
     ngx_http_admission_event_conf_t *conf, int64_t ahead);
 

@@ -126,12 +126,14 @@ ngx_http_admission_vwr_waiting(ngx_http_admission_api_call_t *call,
     return ngx_http_admission_api_json(call->request, 0,
                "{\"admitted\":false,\"position\":%L,\"servingCounter\":%L,"
                "\"totalInQueue\":%L,\"ahead\":%L,\"estimatedWait\":%L,"
-               "\"nextPoll\":%ui}",
+               "\"nextPoll\":%ui%s}",
                ticket->position, room->serving,
                ngx_max(room->next, ticket->position), standing->ahead,
                ngx_http_admission_room_estimate(room, call->conf,
                                                 standing->ahead),
-               ngx_http_admission_room_next_poll(standing->ahead));
+               ngx_http_admission_room_next_poll(standing->ahead),
+               ngx_http_admission_room_paused(room) ? ",\"paused\":true"
+                                                    : "");
 }
 
 

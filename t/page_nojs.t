@@ -71,7 +71,11 @@ is $page->header('Cache-Control'), 'no-store', 'which is not stored';
 is $page->header('ETag'), undef, 'and has no ETag';
 is $page->header('Refresh'), "2; url=?nojs=1$back&again=1",
     'comes again after nextPoll, with return';
-like $page->body, qr/<main class="waiting">/, 'it waits';
+like $page->body, qr/<main class="waiting paused">/,
+    'it waits, and nobody is let in';
+like $page->body, qr/Entry is paused.*현재 입장이 잠시 중단되었습니다/,
+    'which the page can say';
+unlike $page->body, qr/About \d|약 \d/, 'no time is promised';
 is number($page), 2, 'two are ahead';
 like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';
 like $page->body, qr{<dt>Your number.*?<dd>3</dd>}s, 'the number';

@@ -11,6 +11,7 @@ use Admission::Waiting;
 
 my $site = waiting_site(
     events => 'default vwr_rate=0;
+               going vwr_rate=1 vwr_burst=0;
                short ticket_ttl=1h token_ttl=2s session_max=5s vwr_rate=0;',
     http => 'admission_cors https://shop.example;');
 
@@ -40,8 +41,9 @@ my $ann = {};
 my $r = assign($site, 0, $ann, json => { userId => 'ann' });
 
 is $r->status, 200, 'assign';
-is members($r), 'estimatedWait nextPoll position requestId servingCounter'
-    . ' totalInQueue visitor', 'members';
+is members($r), 'estimatedWait nextPoll paused position requestId'
+    . ' servingCounter totalInQueue visitor', 'members';
+is $r->json->{paused}, true, 'a rate of 0: no time is promised';
 is $r->json->{position}, 1, 'positions begin at 1';
 is $r->json->{totalInQueue}, 1, 'totalInQueue';
 is $r->header('Cache-Control'), 'no-store', 'no-store';
@@ -186,8 +188,9 @@ is keyed('k' x 128)->status, 200, '128 characters';
 
 $r = check($site, 0, $ann, $ticket);
 is $r->status, 200, 'check';
-is members($r), 'admitted ahead estimatedWait nextPoll position'
+is members($r), 'admitted ahead estimatedWait nextPoll paused position'
     . ' servingCounter totalInQueue', 'members, waiting';
+is $r->json->{paused}, true, 'paused';
 is $r->json->{admitted}, false, 'not yet';
 is $r->json->{ahead}, 1, 'ahead';
 is $r->json->{nextPoll}, 2, 'nextPoll';
@@ -281,6 +284,28 @@ ok wait_until { code(check($site, 0, $cho, $ticket, event => 'short'))
                 eq '404 POSITION_NOT_FOUND' } 6;
 $r = assign($site, 0, $cho, event => 'short');
 is $r->json->{position}, 2, 'a ticket whose time is over is replaced';
+
+
+# ---- paused, and not
+
+my $eve = {};
+operator($site, POST => 'activate/going');
+assign($site, 0, {}, event => 'going') for 1 .. 20;
+$r = assign($site, 0, $eve, event => 'going');
+is members($r), 'estimatedWait nextPoll position requestId servingCounter'
+    . ' totalInQueue visitor', 'with a rate: members of a ticket';
+
+sub going () {
+    my $r = check($site, 0, $eve, $eve->{'admission-ticket-going'},
+                  event => 'going');
+    return members($r) =~ /paused/ ? 0 : $r->json->{estimatedWait};
+}
+
+cmp_ok going, '>', 0, 'with a rate there is a time to wait';
+operator($site, PUT => 'rate/going?rate=0');
+ok wait_until { !going }, 'paused by the operator';
+operator($site, DELETE => 'rate/going');
+ok wait_until { going }, 'and no longer';
 
 
 # ---- inactive again

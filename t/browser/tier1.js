@@ -61,6 +61,8 @@ async function visit(visitor) {
 
     await shows(page, "#number", /^3$/, "people ahead");
     await shows(page, "#label", /^People ahead of you$/, "and what that is");
+    await shows(page, "#wait", /^Entry is paused at the moment$/,
+                "a rate of 0: no time is promised");
     await shows(page, "#facts", /Your number4Now admitting0Behind you0/,
                 "number, counter, behind");
     is(await page.textContent("#title"), "Spring Concert", "the title");
@@ -86,7 +88,8 @@ async function visit(visitor) {
        "and the bar moves");
 
     await advance("first", 1);
-    await shows(page, "#wait", /^You are next$/, "next");
+    await shows(page, "#wait", /^You are next$/,
+                "next, once it is known that people are let in by hand", 20);
 
     await advance("first", 1);
     await reaches(page, wanted("first"), "the turn: to the deep link");
@@ -284,6 +287,8 @@ async function withoutScript(visitor) {
     like(page.url(), /\?nojs=1&return=/, "no JavaScript: goes on by itself");
 
     await shows(page, ".number", /^2$/, "no JavaScript: people ahead");
+    ok(await page.isVisible(".if-paused") && !await page.isVisible(".if-going"),
+       "no JavaScript: entry is paused");
     await until(() => page.url().includes("again=1"));
     like(page.url(), /again=1/, "no JavaScript: comes again");
     await shows(page, ".number", /^2$/, "no JavaScript: the same place");
