@@ -18,6 +18,7 @@
 
 static char *ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_page_conf_t *page, ngx_str_t *file);
+static ngx_uint_t ngx_http_admission_page_is_param(ngx_str_t *arg);
 static ngx_int_t ngx_http_admission_page_api(ngx_str_t *path,
     ngx_str_t *api);
 static ngx_int_t ngx_http_admission_page_path(ngx_str_t *path);
@@ -180,8 +181,7 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
         }
 
         if (file->len || value[i].len == 0
-            || ngx_http_admission_conf_param(&value[i], "next", &param)
-               == NGX_OK)
+            || ngx_http_admission_page_is_param(&value[i]))
         {
             return ngx_http_admission_conf_invalid(cf, cmd, &value[i],
                        admin ? "one file, \"api=\" and \"queue=\""
@@ -192,6 +192,28 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
     }
 
     return NGX_CONF_OK;
+}
+
+
+/* "name=", which is more likely misspelled than a file's name */
+
+static ngx_uint_t
+ngx_http_admission_page_is_param(ngx_str_t *arg)
+{
+    u_char  ch;
+    size_t  i;
+
+    for (i = 0; i < arg->len; i++) {
+        ch = arg->data[i];
+
+        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
+              || (ch >= '0' && ch <= '9') || ch == '_' || ch == '-'))
+        {
+            return ch == '=';
+        }
+    }
+
+    return 0;
 }
 
 

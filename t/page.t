@@ -206,8 +206,14 @@ refused('admission_page tier1 next=//x;', qr/a path of this site/);
 refused('admission_page tier1 next=x;', qr/a path of this site/);
 refused('admission_page tier1 api=/a?b;', qr/path before/);
 refused('admission_page tier1 page.html b.html;', qr/one file/);
+refused("admission_page $_;", qr/invalid value.*it takes one file, "next="/)
+    for 'tier1 langs=ko', 'tier2 nex=/x', 'tier1 page.html x=', 'tier2 queue=/x';
+refused('admission_page admin nex=/x;',
+        qr/invalid value "nex=\/x".*it takes one file, "api=" and "queue="/);
 refused('admission_page tier1 nowhere.html;', qr/nowhere\.html" failed/);
 refused('admission_page tier1 page.html;', qr/is empty/);
+refused('admission_page tier1 ./langs=ko;', qr{/\./langs=ko" failed});
+refused('admission_page tier1 pages/a=b.html;', qr{/pages/a=b\.html" failed});
 refused('admission_page tier1; admission_page tier2;', qr/duplicate/);
 refused('admission_page tier1; admission_queue_api;', qr/content handler/);
 refused('admission_page tier1 page.html;', qr/is too long/, 'x' x 262_145);
