@@ -30,6 +30,7 @@ typedef struct {
     ngx_int_t                         unit;         /* ... in so many s */
     ngx_str_t                         rate_text;
     ngx_int_t                         window;       /* s, 0: not said */
+    ngx_str_t                         prefix_text;  /* of ipv6_prefix= */
     ngx_uint_t                        algorithm;    /* NGX_CONF_UNSET_UINT:
                                                        not said */
 } ngx_http_admission_limit_args_t;
@@ -138,6 +139,13 @@ ngx_http_admission_limit_add(ngx_conf_t *cf, ngx_command_t *cmd,
                                                "\"rate=30r/m\"");
     }
 
+    if (limit->key && args.prefix_text.len) {
+        return ngx_http_admission_conf_invalid(cf, cmd, &args.prefix_text,
+                                               "\"ipv6_prefix=\" only without "
+                                               "\"key=\", which says who the "
+                                               "client is");
+    }
+
     rv = ngx_http_admission_limit_finish(cf, cmd, limit, &args, &value[1]);
 
     if (rv == NGX_CONF_OK && ngx_http_admission_limit_twice(lcf)) {
@@ -206,27 +214,47 @@ ngx_http_admission_limit_param(ngx_conf_t *cf, ngx_command_t *cmd,
         }
 
         limit->ipv6_prefix = n;
+        args->prefix_text = *arg;
+
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_admission_conf_param(arg, "algorithm", &value) == NGX_OK
-        && ngx_http_admission_word(&value, "log counter", &args->algorithm)
-           == NGX_OK)
-    {
-        return NGX_CONF_OK;
+    if (ngx_http_admission_conf_param(arg, "algorithm", &value) == NGX_OK) {
+
+        if (ngx_http_admission_word(&value, "log counter", &args->algorithm)
+            == NGX_OK)
+        {
+            return NGX_CONF_OK;
+        }
+
+        return ngx_http_admission_conf_invalid(cf, cmd, arg,
+                                               "\"algorithm=log\" or "
+                                               "\"algorithm=counter\"");
     }
 
-    if (ngx_http_admission_conf_param(arg, "fail", &value) == NGX_OK
-        && ngx_http_admission_word(&value, "local open closed", &limit->fail)
-           == NGX_OK)
-    {
-        return NGX_CONF_OK;
+    if (ngx_http_admission_conf_param(arg, "fail", &value) == NGX_OK) {
+
+        if (ngx_http_admission_word(&value, "local open closed", &limit->fail)
+            == NGX_OK)
+        {
+            return NGX_CONF_OK;
+        }
+
+        return ngx_http_admission_conf_invalid(cf, cmd, arg,
+                                               "\"fail=local\", "
+                                               "\"fail=open\" or "
+                                               "\"fail=closed\"");
     }
 
-    if (ngx_http_admission_conf_param(arg, "dry_run", &value) == NGX_OK
-        && ngx_http_admission_conf_flag(&value, &limit->dry_run) == NGX_OK)
-    {
-        return NGX_CONF_OK;
+    if (ngx_http_admission_conf_param(arg, "dry_run", &value) == NGX_OK) {
+
+        if (ngx_http_admission_conf_flag(&value, &limit->dry_run) == NGX_OK) {
+            return NGX_CONF_OK;
+        }
+
+        return ngx_http_admission_conf_invalid(cf, cmd, arg,
+                                               "\"dry_run=on\" or "
+                                               "\"dry_run=off\"");
     }
 
     return ngx_http_admission_conf_invalid(cf, cmd, arg,

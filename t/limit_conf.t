@@ -82,13 +82,29 @@ subtest 'the others' => sub {
     wrong("a rate=1r/s $_", "\"$_\"", '"rate=Nr/s|Nr/m|Nr/h"', '"key="',
           '"algorithm=log|counter"', '"fail=local|open|closed"',
           '"dry_run=on|off"')
-        for split ' ', 'algorithm= algorithm=lo algorithm=logs algorithm=LOG
-               algorithm=log,counter fail=no fail= dry_run=yes dry_run= burst=5
-               nodelay b key rates=1r/s';
+        for split ' ', 'burst=5 nodelay b key rates=1r/s fails=open';
+
+    for my $case ([ '"algorithm=log" or "algorithm=counter"',
+                    'algorithm= algorithm=lo algorithm=logs algorithm=LOG'
+                    . ' algorithm=log,counter' ],
+                  [ '"fail=local", "fail=open" or "fail=closed"',
+                    'fail=no fail= fail=opens' ],
+                  [ '"dry_run=on" or "dry_run=off"',
+                    'dry_run=yes dry_run= dry_run=1' ])
+    {
+        my ($allowed, $values) = @$case;
+
+        wrong("a rate=1r/s $_", "\"$_\"", "it takes $allowed")
+            for split ' ', $values;
+    }
+
     wrong("a rate=1r/s ipv6_prefix=$_", "\"ipv6_prefix=$_\"", '1 to 128')
         for qw(0 129 -1 x 64x);
 
     wrong('a rate=1r/s key=', '"key="', '"key=" with a value');
+
+    wrong("a rate=1r/s $_", '"ipv6_prefix=56"', 'only without "key="')
+        for 'key=$remote_addr ipv6_prefix=56', 'ipv6_prefix=56 key=$uri';
 
     for my $twice ('rate=2r/s', 'rate=1r/s', 'key=$uri', 'window=1s',
                    'algorithm=log', 'fail=open', 'dry_run=off',
@@ -103,7 +119,9 @@ subtest 'the others' => sub {
     ok $status && $output =~ /unknown "none" variable/, 'key= of no variable';
 
     right('admission_rate_limit a rate=1r/s window=10s key=$remote_addr$uri
-           algorithm=counter fail=open dry_run=on ipv6_prefix=56;');
+           algorithm=counter fail=open dry_run=on;');
+    right('admission_rate_limit a rate=1r/s window=10s algorithm=counter
+           fail=open dry_run=on ipv6_prefix=56;');
     right("admission_rate_limit a rate=1r/s $_;")
         for qw(algorithm=log fail=local fail=closed dry_run=off
                ipv6_prefix=1 ipv6_prefix=128 key=all);
