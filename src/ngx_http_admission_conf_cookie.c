@@ -90,6 +90,14 @@ ngx_http_admission_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                "who is one for all events";
     }
 
+    if (cookie->secure == NGX_HTTP_ADMISSION_SECURE_OFF
+        && cookie->samesite.len == 4
+        && ngx_strncmp(cookie->samesite.data, "None", 4) == 0)
+    {
+        return "cannot have \"samesite=none\" with \"secure=off\", browsers "
+               "drop such a cookie: use \"secure=auto\" or \"secure=on\"";
+    }
+
     lcf->cookies[kind] = cookie;
 
     return NGX_CONF_OK;

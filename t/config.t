@@ -717,8 +717,16 @@ subtest 'admission_cookie' => sub {
             location => 'admission_cookie tier1 name=a;' },
           '"admission_cookie"', '"a"', '"tier1"', '"ticket"');
 
+    # browsers drop it, and every visit begins anew
+
+    wrong("admission_cookie $_", { location => "admission_cookie $_;" },
+          '"admission_cookie"', '"samesite=none"', '"secure=off"',
+          '"secure=auto"', '"secure=on"')
+        for 'tier1 samesite=none secure=off', 'place secure=off samesite=None';
+
     right("admission_cookie $_", location => "admission_cookie $_;")
-        for 'tier1 name=a', 'tier2 name=__Host-t2 secure=on path=/',
+        for 'tier1 samesite=none secure=auto', 'tier1 samesite=none secure=on',
+            'tier1 samesite=off secure=off', 'tier1 name=a', 'tier2 name=__Host-t2 secure=on path=/',
             'user path=/shop', 'visitor domain=.shop.example',
             'visitor domain=',
             'ticket samesite=Lax secure=auto', 'place samesite=off
