@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_conf_parse.h"
+#include "ngx_http_admission_return.h"
 
 
 static char *ngx_http_admission_user_param(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -155,7 +156,8 @@ ngx_http_admission_target(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     char  *p = conf;
 
     char                       *rv;
-    ngx_str_t                  *value;
+    ngx_int_t                   rc;
+    ngx_str_t                  *value, begin;
     ngx_uint_t                  i;
     ngx_http_complex_value_t  **cv;
 
@@ -166,12 +168,25 @@ ngx_http_admission_target(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     cv = (ngx_http_complex_value_t **) (p + cmd->offset);
 
-    if ((*cv)->lengths) {
-        /* of variables it is seen when they have values */
-        return NGX_CONF_OK;
+    value = cf->args->elts;
+
+    begin.data = value[1].data;
+    begin.len = strcspn((char *) begin.data, "$");
+
+    rc = ngx_http_admission_return_address(&begin);
+
+    if (rc == NGX_DECLINED || (rc == NGX_AGAIN && begin.len == value[1].len
+                               && begin.len))
+    {
+        return ngx_http_admission_conf_invalid(cf, cmd, &value[1],
+                   "a path from \"/\" on, an address with its scheme, or "
+                   "\"\" for none");
     }
 
-    value = cf->args->elts;
+    if ((*cv)->lengths) {
+        /* the rest is seen when the variables have values */
+        return NGX_CONF_OK;
+    }
 
     for (i = 0; i < value[1].len; i++) {
 

@@ -318,6 +318,14 @@ ngx_http_admission_deny_uri(ngx_http_request_t *r,
         }
     }
 
+    if (ngx_http_admission_return_address(uri) != NGX_OK) {
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "admission: the target of a denial is neither a path "
+                      "nor an address with a scheme");
+
+        return NGX_DECLINED;
+    }
+
     return NGX_OK;
 }
 

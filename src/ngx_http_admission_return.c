@@ -48,6 +48,37 @@ ngx_http_admission_return_is_safe(ngx_str_t *uri)
 
 
 ngx_int_t
+ngx_http_admission_return_address(ngx_str_t *text)
+{
+    u_char  ch;
+    size_t  i, n;
+
+    if (text->len && text->data[0] == '/') {
+        return NGX_OK;
+    }
+
+    for (i = 0; i < text->len; i++) {
+        ch = text->data[i];
+
+        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
+              || (i && ((ch >= '0' && ch <= '9')
+                        || ch == '+' || ch == '-' || ch == '.'))))
+        {
+            break;
+        }
+    }
+
+    n = ngx_min(text->len - i, sizeof("://") - 1);
+
+    if ((i == 0 && n) || ngx_strncmp(text->data + i, "://", n) != 0) {
+        return NGX_DECLINED;
+    }
+
+    return (n == sizeof("://") - 1) ? NGX_OK : NGX_AGAIN;
+}
+
+
+ngx_int_t
 ngx_http_admission_return_add(ngx_http_request_t *r, ngx_str_t *target,
     ngx_str_t *location)
 {

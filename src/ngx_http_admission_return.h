@@ -25,6 +25,13 @@
 ngx_uint_t ngx_http_admission_return_is_safe(ngx_str_t *uri);
 
 /*
+ * Whether a text leads to where a denial may send: NGX_OK: it begins as a path
+ * or as "scheme://".  NGX_AGAIN: so far it may become either, or is empty.
+ * NGX_DECLINED: neither; a browser would take it relative to where it is.
+ */
+ngx_int_t ngx_http_admission_return_address(ngx_str_t *text);
+
+/*
  * The target with "return=<what the client asked for>" added to its query,
  * allocated from r->pool.  Where that is not safe the target stays as it is.
  * One level: a "return" in what was asked for is taken out of it.

@@ -647,10 +647,16 @@ subtest 'admission_deny and the rest of a line' => sub {
                           admission_login_uri))
     {
         wrong_value($directive, qq("$_"), 'without spaces')
-            for '/a b', ' ', "/\x7f", "/a\tb";
+            for '/a b', "/\x7f", "/a\tb", 'https://a b/';
+        wrong_value($directive, qq("$_"), 'a path from "/" on')
+            for 'a', 'wait/$admission_event', '?a=$arg_a', './a', '#', ' ',
+                'a.example/wait', 'https:/a.example', 'https:a', 'a:', '://a',
+                '1a://b', 'javascript:alert', '-$arg_a';
         right("$directive: $_", location => "$directive $_;")
             for '""', '/a?b=c#d', 'https://a.example/', '"/a $arg_b"',
-                "/\xea\xb0\x80";
+                "/\xea\xb0\x80", '$arg_a', 'http$arg_s://$host/a',
+                '"${scheme}://a.example"', 'https://$host', 'HTTP://a',
+                'a+b.c-1://x', '//a.example/';
     }
 
     for my $directive (qw(admission_event admission_deny admission_waiting_uri

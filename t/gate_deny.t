@@ -202,6 +202,15 @@ is told('/custom/event1', headers => []), '401 {"error":"User required",'
 is told('/login/event1?to=/a'), '302 /a?return=%2Flogin%2Fevent1%3Fto%3D%2Fa',
     'nobody: login_uri with a variable';
 
+is told("/login/event1?to=$_"),
+    '401 {"error":"User required","code":"USER_REQUIRED"}',
+    "nobody: a variable made it $_"
+    for 'a', '?a', 'javascript:alert', 'a.example/b', 'https:';
+
+is told('/login/event1?to=https://login.example/'),
+    '302 https://login.example/?return=%2Flogin%2Fevent1%3Fto%3Dhttps%3A%2F%2F'
+    . 'login.example%2F', 'nobody: an address elsewhere';
+
 is told('/redirect/event1'),
     '401 {"error":"User required","code":"USER_REQUIRED"}',
     'nobody: nowhere to go';
