@@ -93,8 +93,8 @@ typedef struct {
 
     unsigned                           no_store:1;  /* the answer is ours */
     unsigned                           personal:1;  /* it carries a token */
-    unsigned                           told:1;      /* the RateLimit headers
-                                                       are there */
+    ngx_str_t                          retry_after; /* of the answer; len 0:
+                                                       we have none */
 
     struct ngx_http_admission_api_call_s  *api;     /* the call that the
                                                        request is */

@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The header filter: how much of a rate limit is left, what may be stored of
- * gated answers, and that nothing may of the module's own.  It runs after
- * "add_header" and "expires", so that neither makes a denial last.
+ * The header filter: how much of a rate limit is left and when to come back,
+ * what may be stored of gated answers, and that nothing may of the module's
+ * own.  It runs after "add_header" and "expires", so that neither makes a
+ * denial last.
  */
 
 
@@ -15,6 +16,7 @@
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_limit.h"
+#include "ngx_http_admission_respond.h"
 
 
 static ngx_int_t ngx_http_admission_filter_cache_control(
@@ -73,6 +75,13 @@ ngx_http_admission_header_filter(ngx_http_request_t *r)
     }
 
     if (ngx_http_admission_limit_headers(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->retry_after.len
+        && ngx_http_admission_set_header(r, "Retry-After", &ctx->retry_after)
+           != NGX_OK)
+    {
         return NGX_ERROR;
     }
 

@@ -80,7 +80,10 @@ ngx_http_admission_limit_t *ngx_http_admission_limit_told(
 ngx_int_t ngx_http_admission_limit_deny(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 
-/* RateLimit-Policy and RateLimit of the answer, once; NGX_ERROR: no memory */
+/*
+ * RateLimit-Policy and RateLimit of the answer, in the place of those that a
+ * backend set; NGX_ERROR: no memory.
+ */
 ngx_int_t ngx_http_admission_limit_headers(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 

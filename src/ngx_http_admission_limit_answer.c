@@ -69,13 +69,11 @@ ngx_http_admission_limit_headers(ngx_http_request_t *r,
 
     limit = ngx_http_admission_limit_told(ctx);
 
-    if (limit == NULL || ctx->told) {
+    if (limit == NULL) {
         return NGX_OK;
     }
 
-    ctx->told = 1;
-
-    if (ngx_http_admission_add_header(r, "RateLimit-Policy",
+    if (ngx_http_admission_set_header(r, "RateLimit-Policy",
                                       &limit->conf->policy)
         != NGX_OK)
     {
@@ -98,7 +96,7 @@ ngx_http_admission_limit_headers(ngx_http_request_t *r,
 
     value.len = p - value.data;
 
-    return ngx_http_admission_add_header(r, "RateLimit", &value);
+    return ngx_http_admission_set_header(r, "RateLimit", &value);
 }
 
 

@@ -344,9 +344,43 @@ ngx_http_admission_add_header(ngx_http_request_t *r, const char *name,
 
 
 ngx_int_t
+ngx_http_admission_set_header(ngx_http_request_t *r, const char *name,
+    ngx_str_t *value)
+{
+    size_t            len;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    len = ngx_strlen(name);
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (h[i].key.len == len
+                && ngx_strncasecmp(h[i].key.data, (u_char *) name, len) == 0)
+            {
+                h[i].hash = 0;
+            }
+        }
+    }
+
+    return ngx_http_admission_add_header(r, name, value);
+}
+
+
+ngx_int_t
 ngx_http_admission_retry_after(ngx_http_request_t *r, ngx_uint_t seconds)
 {
-    ngx_str_t  value;
+    ngx_str_t                  value;
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
 
     value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
     if (value.data == NULL) {
@@ -355,7 +389,15 @@ ngx_http_admission_retry_after(ngx_http_request_t *r, ngx_uint_t seconds)
 
     value.len = ngx_sprintf(value.data, "%ui", seconds) - value.data;
 
-    return ngx_http_admission_add_header(r, "Retry-After", &value);
+    /* the context is that of the main request, the answer may not be */
+
+    if (r == r->main) {
+        ctx->retry_after = value;
+    }
+
+    /* for $sent_http_retry_after, which the text of an error page may have */
+
+    return ngx_http_admission_set_header(r, "Retry-After", &value);
 }
 
 

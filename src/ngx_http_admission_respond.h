@@ -61,7 +61,14 @@ ngx_int_t ngx_http_admission_challenge(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_add_header(ngx_http_request_t *r,
     const char *name, ngx_str_t *value);
 
-/* Retry-After of the answer; NGX_ERROR: no memory */
+/* the same in the place of all that have the name, whoever set them */
+ngx_int_t ngx_http_admission_set_header(ngx_http_request_t *r,
+    const char *name, ngx_str_t *value);
+
+/*
+ * Retry-After of the answer; the header filter sets it again, in the place of
+ * what a backend that has the error_page says.  NGX_ERROR: no memory.
+ */
 ngx_int_t ngx_http_admission_retry_after(ngx_http_request_t *r,
     ngx_uint_t seconds);
 

@@ -79,6 +79,19 @@ END
             admission_rate_limit  deny rate=1r/m key=$arg_k;
             error_page            429 /busy.html;
         }
+        location /asked/ { empty_gif;
+            admission_rate_limit  asked rate=1r/m key=$arg_k;
+            error_page            429 = @busy;
+        }
+        location /text/ { empty_gif;
+            admission_rate_limit  text rate=1r/m key=$arg_k;
+            error_page            429 = @text;
+        }
+        location @text            { return 429 "in $sent_http_retry_after"; }
+        location @busy {
+            add_header            retry-after 7 always;
+            proxy_pass            http://127.0.0.1:%%BACKEND%%;
+        }
         location /status/ { empty_gif;
             admission_rate_limit  status rate=1r/m key=$arg_k;
             admission_deny        status;
@@ -362,6 +375,32 @@ subtest 'answers' => sub {
     is ask('/busy.html?k=a')->status, 429,
         'the page itself, asked for: is limited';
     like ask('/busy.html?k=a')->body, qr/RATE_LIMITED/, 'and says so';
+
+    my $own = 'status=429&header=retry-after:9&header=Retry-After:99'
+            . '&header=ratelimit:9&header=RateLimit-Policy:9'
+            . '&header=RateLimit-Policy:99&header=RateLimit-Policy-Of:9';
+    my @names = qw(Retry-After RateLimit RateLimit-Policy RateLimit-Policy-Of);
+    my $headers = sub ($r) {
+        return join ' ', map { my @h = $r->header($_);
+                               join ',', grep { defined } @h } @names;
+    };
+
+    my $theirs = ask("/proxied/?k=theirs&$own");
+    is $theirs->status, 429, 'a backend with a limit of its own';
+    like $headers->($theirs), qr/^9,99 "proxied";r=1;t=\d\d "proxied";q=2;w=60 9$/,
+        'says when to come back; what is left is ours, once';
+
+    ask('/asked/?k=a');
+    $theirs = ask("/asked/?k=a&$own");
+    is $theirs->status, 429, 'error_page of a backend';
+    like $headers->($theirs),
+        qr/^(\d\d) "asked";r=0;t=\g1 "asked";q=1;w=60 9$/,
+        'whose headers do not stand beside ours';
+
+    ask('/text/?k=a');
+    my $text = ask('/text/?k=a');
+    is $text->body, 'in ' . join(',', $text->header('Retry-After')),
+        'error_page: a text may have the time';
 
     ask('/status/?k=a');
     my $bare = ask('/status/?k=a');
