@@ -19,6 +19,10 @@ typedef struct ngx_http_admission_redis_param_s
     ngx_http_admission_redis_param_t;
 
 
+#define NGX_HTTP_ADMISSION_REDIS_NAME_MAX  253      /* of a DNS name: RFC 1035,
+                                                       without its root */
+
+
 typedef char *(*ngx_http_admission_redis_set_pt)(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
     ngx_str_t *value);
@@ -41,6 +45,9 @@ static char *ngx_http_admission_redis_set_prefix(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
     ngx_str_t *value);
 static char *ngx_http_admission_redis_set_tls(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value);
+static char *ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
     ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
     ngx_str_t *value);
 static char *ngx_http_admission_redis_set_cluster(ngx_conf_t *cf,
@@ -69,7 +76,7 @@ static ngx_http_admission_redis_param_t  ngx_http_admission_redis_params[] = {
     { ngx_string("tls_key"), ngx_http_admission_redis_set_tls,
       offsetof(ngx_http_admission_redis_url_t, ssl.key) },
 
-    { ngx_string("tls_name"), ngx_http_admission_redis_set_tls,
+    { ngx_string("tls_name"), ngx_http_admission_redis_set_tls_name,
       offsetof(ngx_http_admission_redis_url_t, ssl.name) },
 
     { ngx_string("cluster"), ngx_http_admission_redis_set_cluster, 0 },
@@ -235,6 +242,23 @@ ngx_http_admission_redis_set_tls(ngx_conf_t *cf,
     *text = *value;
 
     return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_redis_set_tls_name(ngx_conf_t *cf,
+    ngx_http_admission_redis_url_t *u, ngx_http_admission_redis_param_t *param,
+    ngx_str_t *value)
+{
+    if (value->len > NGX_HTTP_ADMISSION_REDIS_NAME_MAX) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid \"tls_name=%V\" in \"admission_redis\", "
+                           "use a name of at most %d characters", value,
+                           NGX_HTTP_ADMISSION_REDIS_NAME_MAX);
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_http_admission_redis_set_tls(cf, u, param, value);
 }
 
 

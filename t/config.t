@@ -237,6 +237,8 @@ subtest 'admission_redis' => sub {
             'tls_name=a', 'breaker=10/50%/30s/3';
     $redis->("$url $_=a", qq("$_="), '"rediss://"', '"redis://127.0.0.1:6379"')
         for qw(tls_ca tls_cert tls_key tls_name);
+    $redis->("rediss://127.0.0.1 tls_name=$_", qq("tls_name=$_"),
+             'at most 253 characters') for 'a' x 254, 'a.' x 200;
     $redis->("rediss://me:$mark\@127.0.0.1:x", '"rediss://127.0.0.1:x"');
     $redis->("rediss://127.0.0.1 tls_ca=none", '"tls_ca=none"', 'PEM',
              'No such file');
@@ -253,6 +255,7 @@ subtest 'admission_redis' => sub {
         for $url, "$url/0", "$url/15", 'redis://127.0.0.1', 'redis://[::1]',
             'redis://[::1]:6379/1', 'REDIS://localhost', 'rediss://localhost',
             'rediss://[::1]:6379/1 tls_name=redis.test',
+            'rediss://[::1]:6379/1 tls_name=' . 'a.' x 126 . 'a',
             "redis://:$mark\@127.0.0.1", "redis://me:$mark%40%2F\@127.0.0.1/2",
             'unix:/tmp/redis.sock', 'unix:///tmp/redis.sock',
             'unix:/tmp/redis.sock?db=2', "unix://:$mark\@/tmp/redis.sock",
