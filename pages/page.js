@@ -61,13 +61,16 @@ function safe(path) {
 }
 
 const onward = safe(data.next.split("{event}").join(id)) || "/";
-const wanted = safe(new URLSearchParams(location.search).get("return"));
+
+// a page in the place of what was denied has the address of that
+
+const wanted = data.return || safe(new URLSearchParams(location.search).get("return"));
 const target = wanted || onward;
 
 function withReturn(to) {
   const url = new URL(to, location.href);
   if (!/^https?:$/.test(url.protocol)) return "/";
-  const here = location.pathname + (wanted && "?return=" + encodeURIComponent(wanted));
+  const here = data.return || location.pathname + (wanted && "?return=" + encodeURIComponent(wanted));
   url.search += (url.search ? "&" : "?") + "return=" + encodeURIComponent(here);
   return url.href;
 }

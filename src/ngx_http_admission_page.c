@@ -94,6 +94,11 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
     status = NGX_HTTP_OK;
     store = 1;
 
+    if (ngx_http_admission_page_in_place(r)) {
+        values[NGX_HTTP_ADMISSION_PAGE_RETURN] = target;
+        store = 0;
+    }
+
     if (rc == NGX_DECLINED) {
         /* the page says it, by having no event */
         status = NGX_HTTP_BAD_REQUEST;
@@ -110,7 +115,7 @@ ngx_http_admission_page_handler(ngx_http_request_t *r)
             values[NGX_HTTP_ADMISSION_PAGE_TITLE] = conf->title;
             values[NGX_HTTP_ADMISSION_PAGE_ARTIST] = conf->artist;
 
-            store = (rc == NGX_OK);
+            store = store && rc == NGX_OK;
         }
     }
 
@@ -194,6 +199,17 @@ ngx_http_admission_page_event(ngx_http_request_t *r, ngx_str_t *event)
 }
 
 
+ngx_uint_t
+ngx_http_admission_page_in_place(ngx_http_request_t *r)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    return ctx && ctx->denied;
+}
+
+
 /* where to go on to; empty: nowhere that is said, or is safe */
 
 static ngx_int_t
@@ -203,6 +219,18 @@ ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
     ngx_str_t   value;
 
     ngx_str_null(target);
+
+    if (ngx_http_admission_page_in_place(r)
+        && !ngx_http_admission_page_is_nojs(r))
+    {
+        /* the arguments are not the page's */
+
+        if (ngx_http_admission_return_wanted(r, target) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        goto check;
+    }
 
     if (ngx_http_arg(r, (u_char *) "return", sizeof("return") - 1, &value)
         != NGX_OK)
@@ -222,6 +250,8 @@ ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
 
     target->len = dst - target->data;
 
+check:
+
     if (!ngx_http_admission_return_is_safe(target)) {
         ngx_str_null(target);
     }
@@ -232,23 +262,27 @@ ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
 
 /*
  * What a browser without JavaScript goes on to: it can not take the query
- * along by itself, so where there is a "return" it is put in here.
+ * along by itself, so where there is a "return" it is put in here.  Where the
+ * page is in the place of something else, its own address is, too.
  */
 
 static ngx_int_t
 ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *target,
     ngx_str_t *uri)
 {
-    u_char  *p;
-    size_t   len;
+    u_char     *p;
+    size_t      len;
+    ngx_str_t   path;
 
-    ngx_str_set(uri, "?nojs=1");
+    ngx_str_null(&path);
 
-    if (target->len == 0) {
-        return NGX_OK;
+    if (ngx_http_admission_page_in_place(r)) {
+        path = r->uri;
     }
 
-    len = sizeof("?nojs=1&return=") - 1 + target->len
+    len = path.len + 2 * ngx_escape_uri(NULL, path.data, path.len,
+                                        NGX_ESCAPE_URI)
+          + sizeof("?nojs=1&return=") - 1 + target->len
           + 2 * ngx_escape_uri(NULL, target->data, target->len,
                                NGX_ESCAPE_URI_COMPONENT);
 
@@ -259,9 +293,15 @@ ngx_http_admission_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *target,
 
     uri->data = p;
 
-    p = ngx_cpymem(p, "?nojs=1&return=", sizeof("?nojs=1&return=") - 1);
-    p = (u_char *) ngx_escape_uri(p, target->data, target->len,
-                                  NGX_ESCAPE_URI_COMPONENT);
+    p = (u_char *) ngx_escape_uri(p, path.data, path.len, NGX_ESCAPE_URI);
+    p = ngx_cpymem(p, "?nojs=1", sizeof("?nojs=1") - 1);
+
+    if (target->len) {
+        p = ngx_cpymem(p, "&return=", sizeof("&return=") - 1);
+        p = (u_char *) ngx_escape_uri(p, target->data, target->len,
+                                      NGX_ESCAPE_URI_COMPONENT);
+    }
+
     uri->len = p - uri->data;
 
     return NGX_OK;

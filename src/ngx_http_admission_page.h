@@ -40,6 +40,9 @@ typedef enum {
     NGX_HTTP_ADMISSION_PAGE_TITLE,
     NGX_HTTP_ADMISSION_PAGE_ARTIST,
     NGX_HTTP_ADMISSION_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_HTTP_ADMISSION_PAGE_RETURN,         /* empty unless the page stands
+                                               in the place of what was
+                                               denied */
     NGX_HTTP_ADMISSION_PAGE_LOGIN,          /* of the operators' page */
     NGX_HTTP_ADMISSION_PAGE_STATE,          /* these of the page without
                                                JavaScript; the state is a
@@ -83,6 +86,12 @@ struct ngx_http_admission_page_conf_s {
 char *ngx_http_admission_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 ngx_int_t ngx_http_admission_page_handler(ngx_http_request_t *r);
+
+/*
+ * Whether the page is the error_page of a denial: then the browser has the
+ * address of what was denied, and goes on to that.
+ */
+ngx_uint_t ngx_http_admission_page_in_place(ngx_http_request_t *r);
 
 /*
  * ?nojs=: the waiting room of an event without JavaScript.  values are those

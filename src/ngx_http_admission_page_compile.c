@@ -88,6 +88,9 @@ static ngx_http_admission_placeholder_t  ngx_http_admission_placeholders[] = {
     { ngx_string("next"), NGX_HTTP_ADMISSION_PAGE_NEXT,
       NGX_HTTP_ADMISSION_PAGE_TIERS },
 
+    { ngx_string("return"), NGX_HTTP_ADMISSION_PAGE_RETURN,
+      NGX_HTTP_ADMISSION_PAGE_TIERS },
+
     { ngx_string("api"), NGX_HTTP_ADMISSION_PAGE_API,
       NGX_HTTP_ADMISSION_PAGE_TIERS|NGX_HTTP_ADMISSION_PAGE_ADMIN },
 

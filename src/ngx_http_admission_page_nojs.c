@@ -228,7 +228,7 @@ ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs)
     r = nojs->visit.call->request;
     target = nojs->target;
 
-    /* not to this page again */
+    /* not to this page again, unless it is in that one's place */
 
     for (len = 0; len < target->len; len++) {
 
@@ -238,7 +238,8 @@ ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs)
     }
 
     if (len == 0
-        || (len == r->uri.len
+        || (!ngx_http_admission_page_in_place(r)
+            && len == r->uri.len
             && ngx_strncmp(target->data, r->uri.data, len) == 0))
     {
         if (ngx_http_admission_nojs_next(r, &nojs->visit.call->event, target)
@@ -247,6 +248,10 @@ ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs)
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
     }
+
+    /* not with the status of the error_page that it came by */
+
+    r->err_status = 0;
 
     return ngx_http_admission_respond_redirect(r, NGX_HTTP_MOVED_TEMPORARILY,
                                                target);

@@ -11,8 +11,6 @@
 #include "ngx_http_admission_return.h"
 
 
-static ngx_int_t ngx_http_admission_return_wanted(ngx_http_request_t *r,
-    ngx_str_t *uri);
 static ngx_uint_t ngx_http_admission_return_is_nested(u_char *arg,
     u_char *last);
 
@@ -126,9 +124,7 @@ ngx_http_admission_return_add(ngx_http_request_t *r, ngx_str_t *target,
 }
 
 
-/* the request line's path and query, without "return" arguments */
-
-static ngx_int_t
+ngx_int_t
 ngx_http_admission_return_wanted(ngx_http_request_t *r, ngx_str_t *uri)
 {
     u_char  *p, *arg, *next, *last, sep;

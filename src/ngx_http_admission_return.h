@@ -32,6 +32,13 @@ ngx_uint_t ngx_http_admission_return_is_safe(ngx_str_t *uri);
 ngx_int_t ngx_http_admission_return_address(ngx_str_t *text);
 
 /*
+ * What the client asked for, path and query without a "return", which is not
+ * safe yet; it may be allocated from r->pool.
+ */
+ngx_int_t ngx_http_admission_return_wanted(ngx_http_request_t *r,
+    ngx_str_t *uri);
+
+/*
  * The target with "return=<what the client asked for>" added to its query,
  * allocated from r->pool.  Where that is not safe the target stays as it is.
  * One level: a "return" in what was asked for is taken out of it.

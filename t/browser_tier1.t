@@ -19,7 +19,7 @@ my $site = Admission::Site->start(
     http => <<'END',
         map $uri $event_of_uri {
             volatile;
-            "~^/(?:events|seats)/(?<id>[^/]+)"  $id;
+            "~^/(?:events|seats|in)/(?<id>[^/]+)"  $id;
         }
 END
     server => <<'END');
@@ -37,6 +37,14 @@ END
         location /events/ {
             admission_event $event_of_uri;
             admission_tier1 auto;
+            empty_gif;
+        }
+
+        location /in/ {
+            admission_event $event_of_uri;
+            admission_tier1 auto;
+            admission_deny  status;
+            error_page      403 =200 /vwr/$admission_event;
             empty_gif;
         }
 

@@ -10,6 +10,7 @@ use Admission::Site;
 my $site = Admission::Site->start(
     events => 'default vwr_rate=0 "title=Spring <Concert>";
                open    vwr=off;',
+    http => 'map $uri $is { volatile; ~/(?<id>[^/]+)$ $id; }',
     server => <<'END');
         location /vwr/           { admission_page tier1 "next=/go/{event}?a"; }
         location /names/         { admission_page tier1
@@ -18,13 +19,28 @@ my $site = Admission::Site->start(
         location /vwr-api/       { admission_vwr_api; }
         location /api/admin/vwr/ { admission_admin_api; }
         location /events/        { admission_tier1 on; empty_gif; }
+        location /in/ {
+            admission_event  $is;
+            admission_tier1  on;
+            admission_deny   status;
+            error_page       403 =200 /vwr/$admission_event?return=/x;
+            empty_gif;
+        }
+        location /at/ {
+            admission_event  $is;
+            admission_tier1  on;
+            admission_deny   status;
+            error_page       403 =200 @wait;
+            empty_gif;
+        }
+        location @wait           { admission_page tier1; }
 END
 
 my $port = $site->port;
 my @page = (Accept => 'text/html', 'Sec-Fetch-Mode' => 'navigate');
 my $back = '&return=' . '%2Fevents%2Fx%3Fa%3D1%26b%3D%2520';
 
-admin('activate', 'POST', "activate/$_") for qw(concert other third);
+admin('activate', 'POST', "activate/$_") for qw(concert other third fourth);
 
 
 # A browser of few words: keeps cookies, follows nothing.
@@ -133,6 +149,49 @@ is ask({}, '/vwr/open?nojs=1&return=/x')->header('Location'), '/x',
 is ask({}, '/names/open?nojs=1')->header('Location'), '/open/eopen?{event',
     'next, with the event more than once';
 is ask({}, '/default/open?nojs=1')->header('Location'), '/', 'next, by default';
+
+
+# ---- in the place of what was denied
+
+for my $place ([ '/in/fourth', '/vwr/fourth' ],
+               [ '/at/fourth', '/at/fourth' ],
+               [ '/at/a%20b/fourth', '/at/a%20b/fourth' ])
+{
+    my ($path, $at) = @$place;
+
+    admin('restart', 'POST', 'activate/fourth?restart=1');
+
+    my $jar = {};
+    my $query = '?a=1&return=//host&b=%20&nosj=1';
+    my $here = "$path?a=1&b=%20&nosj=1";
+    my $back = '&return=' . $here =~ s/([^\w.-])/sprintf '%%%02X', ord $1/ger;
+    my $page = ask($jar, $path . $query);
+
+    is $page->status, 200, "$path: the page, with another status";
+    is $page->header('Cache-Control'), 'no-store', 'which is not stored';
+    is $page->header('ETag'), undef, 'and has no ETag';
+
+    is(($page->body =~ /data-return="([^"]*)"/)[0], $here =~ s/&/&amp;/gr,
+        'it goes on to what was denied');
+
+    my $nojs = ($page->body =~ /url=([^"]*)"/)[0] =~ s/&amp;/&/gr;
+
+    is $nojs, "$at?nojs=1$back", 'without JavaScript as well';
+
+    $page = ask($jar, $nojs);
+    like $page->body, qr/<main class="waiting/, 'where one waits';
+    admin('advance', 'POST', 'advance/fourth', json => { batchSize => 1 });
+
+    wait_until { $page = ask($jar, "$nojs&again=1");
+                 defined $page->header('Location') };
+
+    is $page->status . ' ' . ($page->header('Location') // ''), "302 $here",
+        'and goes on to it';
+    is ask($jar, $here)->header('Content-Type'), 'image/gif', 'which lets in';
+}
+
+like get($port, '/vwr/fourth?return=/x')->body, qr/data-return=""/,
+    'as the page itself it takes its arguments';
 
 
 # ---- who does not assign

@@ -14,6 +14,7 @@ run(async ({ visitor }) => {
     await fullStorage(visitor);
     await otherTickets(visitor);
     await inactive(visitor);
+    await inPlace(visitor);
     await withoutScript(visitor);
     await bothTiers(visitor);
     await queueFirst(visitor);
@@ -271,6 +272,30 @@ async function inactive(visitor) {
         await reaches(page, "/plain", `on this site: ${hostile.slice(0, 30)}`);
         await page.evaluate(() => sessionStorage.clear());
     }
+
+    await context.close();
+}
+
+
+// error_page: the address is that of what was denied, and stays so.
+
+async function inPlace(visitor) {
+    await open("placed", 1);
+
+    const context = await visitor();
+    const page = await context.newPage();
+    const here = "/in/placed?return=%2Fplain&a=1#top";
+
+    await page.goto(config.site + here);
+    await shows(page, "#facts", /^Your number2/, "in place: the page");
+    is(page.url(), config.site + here, "in place: the address stays");
+
+    await advance("placed", 2);
+    await reaches(page, "/in/placed?a=1", "in place: to what was denied");
+    await until(() => page.evaluate(() => document.contentType)
+                          .then(type => type === "image/gif", () => false));
+    is(await page.evaluate(() => document.contentType), "image/gif",
+       "in place: and in");
 
     await context.close();
 }
