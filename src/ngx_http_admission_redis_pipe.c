@@ -120,7 +120,7 @@ ngx_http_admission_redis_push(ngx_http_admission_redis_conn_t *conn,
     /*
      * What a turn of the event loop sends leaves at its end, in one write; but
      * where it sends much, Redis begins while the worker goes on.  A failure
-     * is left to the end, which meets it again: this answers no call.
+     * is left to the end, which is told of it: this answers no call.
      */
 
     ngx_post_event(&conn->flush, &ngx_posted_events);
@@ -212,6 +212,10 @@ ngx_http_admission_redis_write_out(ngx_http_admission_redis_conn_t *conn)
 
     conn->unwritten = 0;
 
+    if (c->write->error) {
+        return NGX_ERROR;
+    }
+
     /* with TLS, what is not in the chain any more may be in its buffer */
 
     if (!c->write->ready || (conn->out == NULL && !c->buffered)) {
@@ -221,6 +225,17 @@ ngx_http_admission_redis_write_out(ngx_http_admission_redis_conn_t *conn)
     out = c->send_chain(c, conn->out, 0);
 
     if (out == NGX_CHAIN_ERROR) {
+
+        /*
+         * The chain may begin with calls that went out before it failed.
+         * These may yet be answered, and are gone then.
+         */
+
+        conn->out = NULL;
+        conn->last_out = &conn->out;
+
+        c->write->error = 1;
+
         return NGX_ERROR;
     }
 
