@@ -36,6 +36,12 @@
 /* ms that Redis has to answer for before it is said to do so again */
 #define NGX_HTTP_ADMISSION_LIMIT_STEADY  1000
 
+/*
+ * ms without a request that it left to "fail=", after which its answers to
+ * others tell that it is back: who is asked so seldom may not be for hours.
+ */
+#define NGX_HTTP_ADMISSION_LIMIT_IDLE    10000
+
 
 /* of the requests of a window, the earliest first; ms, as the clock's */
 typedef struct ngx_http_admission_times_s  ngx_http_admission_times_t;
@@ -86,6 +92,10 @@ struct ngx_http_admission_windows_s {
 };
 
 
+static ngx_uint_t ngx_http_admission_limit_over(
+    ngx_http_admission_shctx_t *sh);
+static ngx_uint_t ngx_http_admission_limit_end(
+    ngx_http_admission_shctx_t *sh);
 static ngx_msec_t ngx_http_admission_limit_time(
     ngx_http_admission_shctx_t *sh);
 static ngx_uint_t ngx_http_admission_window_logs(
@@ -207,6 +217,20 @@ ngx_http_admission_limit_changed(ngx_uint_t answered)
     sh = ngx_http_admission_zone->sh;
 
     if (!answered) {
+
+        if (ngx_http_admission_limit_over(sh)
+            && ngx_http_admission_limit_end(sh))
+        {
+            /* another time, but nobody was told of the end of the last */
+
+            sh->limits_since = ngx_current_msec;
+            sh->limits_missed = ngx_current_msec;
+
+            (void) ngx_atomic_cmp_set(&sh->limits_alone, 0, 1);
+
+            return 0;
+        }
+
         sh->limits_missed = ngx_current_msec;
 
         if (sh->limits_alone) {
@@ -222,16 +246,12 @@ ngx_http_admission_limit_changed(ngx_uint_t answered)
 
     if (!sh->limits_alone
         || (ngx_msec_int_t) (ngx_current_msec - sh->limits_missed)
-           < NGX_HTTP_ADMISSION_LIMIT_STEADY
-        || !ngx_atomic_cmp_set(&sh->limits_alone, 1, 0))
+           < NGX_HTTP_ADMISSION_LIMIT_STEADY)
     {
         return 0;
     }
 
-    (void) ngx_atomic_fetch_add(&sh->limits_ms,
-                                ngx_http_admission_limit_time(sh));
-
-    return 1;
+    return ngx_http_admission_limit_end(sh);
 }
 
 
@@ -243,14 +263,47 @@ ngx_http_admission_limit_alone(ngx_uint_t *now)
 
     sh = ngx_http_admission_zone->sh;
 
-    *now = sh->limits_alone;
     ms = sh->limits_ms;
 
-    if (*now) {
+    if (sh->limits_alone) {
         ms += ngx_http_admission_limit_time(sh);
     }
 
+    *now = sh->limits_alone && !ngx_http_admission_limit_over(sh);
+
     return ms;
+}
+
+
+/* whether it is back, as far as one can tell that no limit has asked since */
+
+static ngx_uint_t
+ngx_http_admission_limit_over(ngx_http_admission_shctx_t *sh)
+{
+    ngx_msec_t  missed;
+
+    missed = ngx_http_admission_zone_since(sh->limits_missed);
+
+    return sh->limits_alone
+           && missed >= NGX_HTTP_ADMISSION_LIMIT_IDLE
+           && sh->redis.heard
+           && ngx_http_admission_zone_since(sh->redis.heard) < missed;
+}
+
+
+/* returns 1 for the one that ended it */
+
+static ngx_uint_t
+ngx_http_admission_limit_end(ngx_http_admission_shctx_t *sh)
+{
+    if (!ngx_atomic_cmp_set(&sh->limits_alone, 1, 0)) {
+        return 0;
+    }
+
+    (void) ngx_atomic_fetch_add(&sh->limits_ms,
+                                ngx_http_admission_limit_time(sh));
+
+    return 1;
 }
 
 

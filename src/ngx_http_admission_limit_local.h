@@ -38,7 +38,8 @@ ngx_uint_t ngx_http_admission_limit_changed(ngx_uint_t answered);
 
 /*
  * For how long, in ms, Redis did not: each time from the first request that
- * it left to "fail=" to the last.  *now: it still does not.  Lock-free.
+ * it left to "fail=" to the last.  *now: it still does not, or nobody has
+ * found out.  Lock-free.
  */
 ngx_msec_t ngx_http_admission_limit_alone(ngx_uint_t *now);
 

@@ -62,6 +62,41 @@ END
 };
 
 
+# What the host asks Redis besides tells that it is back.
+
+subtest 'nobody asks any more' => sub {
+    my $nginx = Admission::Nginx->start(
+        workers => 2, http => http('a:1m'), server => <<'END');
+            location = /metrics { admission_metrics; }
+            location = /few     { admission_rate_limit few rate=1000r/s;
+                                  empty_gif; }
+END
+    my $port = $nginx->port;
+    my $alone = sub { metrics($port)->value('rate_limit_fallback') };
+    my $time = sub {
+        metrics($port)->value('rate_limit_fallback_seconds_total');
+    };
+    my $miss = sub () {
+        return wait_until { get($port, '/few'); $alone->() } 20;
+    };
+
+    $redis->stop;
+    ok $miss->(), 'Redis is gone';
+
+    $redis->restart;
+    my $before = $time->();
+
+    ok((wait_until { !$alone->() } 30 * slow), 'it is back, without a request')
+        or diag metrics($port)->text;
+
+    $redis->stop;
+    ok $miss->(), 'it is gone again';
+    cmp_ok $time->() - $before, '<', 5 * slow,
+        'the time between is not time without it';
+    $redis->restart;
+};
+
+
 subtest 'many categories' => sub {
     my $all = 200;
     my $server = 'location = /metrics { admission_metrics; }' . join '', map {
