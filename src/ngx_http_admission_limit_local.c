@@ -30,8 +30,12 @@
 
 #define NGX_HTTP_ADMISSION_WINDOW_CELL   sizeof(ngx_http_admission_cell_t)
 
-/* more requests than that are counted in buckets, algorithm=log or not */
-#define NGX_HTTP_ADMISSION_WINDOW_LOG    1000
+/*
+ * More requests than that are counted in buckets, algorithm=log or not: what
+ * has no room is not counted, and a page, the least there is, has room for so
+ * many, wherever in a cell the first of them is.
+ */
+#define NGX_HTTP_ADMISSION_WINDOW_LOG    800
 
 /* ms that Redis has to answer for before it is said to do so again */
 #define NGX_HTTP_ADMISSION_LIMIT_STEADY  1000

@@ -31,6 +31,9 @@ my $server = <<'END';
         location /second/  { empty_gif;
                              admission_rate_limit second rate=5r/s
                                  key=$arg_k; }
+        location /most/   { empty_gif;
+                            admission_rate_limit most rate=1000r/h key=$arg_k
+                                algorithm=log; }
         location /long/    { empty_gif;
                              admission_rate_limit long rate=200r/m
                                  key=$arg_k; }
@@ -368,6 +371,13 @@ subtest 'no Redis at all' => sub {
     is ask('/open/?k=a', @there)->status, 200, 'open';
     is statuses(201, '/long/?k=a', @there), so_many(200, 200) . ' 429',
         'in the smallest zone, too';
+
+    my $most = Admission::HTTP->connect($alone->port);
+    my %most;
+
+    $most{ $most->request('GET', '/most/?k=a')->status }++ for 1 .. 1_050;
+    is_deeply \%most, { 200 => 1000, 429 => 50 },
+        'where a log of so many does not fit';
 
     # All have to go where the limit is one: so does the latest, which of 15 is
     # not in the first cell.
