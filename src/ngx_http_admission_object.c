@@ -171,31 +171,25 @@ ngx_http_admission_object_flat(ngx_http_admission_object_t *object, u_char *p,
 static u_char *
 ngx_http_admission_object_string(u_char *p, u_char *last, ngx_str_t *string)
 {
-    /* 1: in a plain string; the quote and all that is not ASCII are not */
-
-    static u_char  plain[256] =
-        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-        "\1\1\0\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1"
-        "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\0\1\1\1"
-        "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\0";
-
     if (p == last || *p != '"') {
         return NULL;
     }
 
     string->data = ++p;
 
-    while (p < last && plain[*p]) {
-        p++;
+    for ( /* void */ ; p < last; p++) {
+
+        if (*p == '"') {
+            string->len = p - string->data;
+            return p + 1;
+        }
+
+        if (*p < 0x20 || *p > 0x7e || *p == '\\') {
+            return NULL;
+        }
     }
 
-    if (p == last || *p != '"') {
-        return NULL;
-    }
-
-    string->len = p - string->data;
-
-    return p + 1;
+    return NULL;
 }
 
 
