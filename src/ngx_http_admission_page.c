@@ -31,6 +31,8 @@ static ngx_uint_t ngx_http_admission_page_is_nojs(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_admission_page_is_shown(ngx_http_request_t *r);
 static ngx_int_t ngx_http_admission_page_return(ngx_http_request_t *r,
     ngx_str_t *target);
+static ngx_int_t ngx_http_admission_page_argument(ngx_http_request_t *r,
+    ngx_str_t *target);
 static ngx_int_t ngx_http_admission_page_nojs_uri(ngx_http_request_t *r,
     ngx_str_t *target, ngx_str_t *uri);
 static ngx_int_t ngx_http_admission_page_headers(ngx_http_request_t *r,
@@ -210,27 +212,42 @@ ngx_http_admission_page_in_place(ngx_http_request_t *r)
 }
 
 
-/* where to go on to; empty: nowhere that is said, or is safe */
+/*
+ * Where to go on to; empty: nowhere that is said, or is safe.  In the place of
+ * something else the arguments are not the page's.
+ */
 
 static ngx_int_t
 ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
 {
-    u_char     *src, *dst;
-    ngx_str_t   value;
+    ngx_int_t  rc;
 
     ngx_str_null(target);
 
-    if (ngx_http_admission_page_in_place(r)
-        && !ngx_http_admission_page_is_nojs(r))
-    {
-        /* the arguments are not the page's */
+    rc = (ngx_http_admission_page_in_place(r)
+          && !ngx_http_admission_page_is_nojs(r))
+         ? ngx_http_admission_return_wanted(r, target)
+         : ngx_http_admission_page_argument(r, target);
 
-        if (ngx_http_admission_return_wanted(r, target) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
-        goto check;
+    if (rc != NGX_OK) {
+        return NGX_ERROR;
     }
+
+    if (!ngx_http_admission_return_is_safe(target)) {
+        ngx_str_null(target);
+    }
+
+    return NGX_OK;
+}
+
+
+/* "return"; empty: there is none */
+
+static ngx_int_t
+ngx_http_admission_page_argument(ngx_http_request_t *r, ngx_str_t *target)
+{
+    u_char     *src, *dst;
+    ngx_str_t   value;
 
     if (ngx_http_arg(r, (u_char *) "return", sizeof("return") - 1, &value)
         != NGX_OK)
@@ -249,12 +266,6 @@ ngx_http_admission_page_return(ngx_http_request_t *r, ngx_str_t *target)
     ngx_unescape_uri(&dst, &src, value.len, 0);
 
     target->len = dst - target->data;
-
-check:
-
-    if (!ngx_http_admission_return_is_safe(target)) {
-        ngx_str_null(target);
-    }
 
     return NGX_OK;
 }

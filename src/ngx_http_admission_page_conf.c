@@ -200,20 +200,7 @@ ngx_http_admission_page_params(ngx_conf_t *cf, ngx_command_t *cmd,
 static ngx_uint_t
 ngx_http_admission_page_is_param(ngx_str_t *arg)
 {
-    u_char  ch;
-    size_t  i;
-
-    for (i = 0; i < arg->len; i++) {
-        ch = arg->data[i];
-
-        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
-              || (ch >= '0' && ch <= '9') || ch == '_' || ch == '-'))
-        {
-            return ch == '=';
-        }
-    }
-
-    return 0;
+    return arg->data[strcspn((char *) arg->data, "=./")] == '=';
 }
 
 
