@@ -18,20 +18,25 @@ sub http ($zone) {
     return "admission_zone $zone; admission_redis $url timeout=300ms;";
 }
 
+# One with a limit, and what it says of its fallback: whether, and for how long.
 
-subtest 'the time without Redis' => sub {
+sub few () {
     my $nginx = Admission::Nginx->start(
         workers => 2, http => http('a:1m'), server => <<'END');
             location = /metrics { admission_metrics; }
             location = /few     { admission_rate_limit few rate=1000r/s;
                                   empty_gif; }
 END
-    my $port = $nginx->port;
+    my $value = sub ($name) { metrics($nginx->port)->value($name) };
 
-    my $alone = sub { metrics($port)->value('rate_limit_fallback') };
-    my $time = sub {
-        metrics($port)->value('rate_limit_fallback_seconds_total');
-    };
+    return ($nginx, sub { $value->('rate_limit_fallback') },
+                    sub { $value->('rate_limit_fallback_seconds_total') });
+}
+
+
+subtest 'the time without Redis' => sub {
+    my ($nginx, $alone, $time) = few();
+    my $port = $nginx->port;
 
     is $time->(), '0.000', 'none so far';
     $redis->stop;
@@ -65,17 +70,8 @@ END
 # What the host asks Redis besides tells that it is back.
 
 subtest 'nobody asks any more' => sub {
-    my $nginx = Admission::Nginx->start(
-        workers => 2, http => http('a:1m'), server => <<'END');
-            location = /metrics { admission_metrics; }
-            location = /few     { admission_rate_limit few rate=1000r/s;
-                                  empty_gif; }
-END
+    my ($nginx, $alone, $time) = few();
     my $port = $nginx->port;
-    my $alone = sub { metrics($port)->value('rate_limit_fallback') };
-    my $time = sub {
-        metrics($port)->value('rate_limit_fallback_seconds_total');
-    };
     my $miss = sub () {
         return wait_until { get($port, '/few'); $alone->() } 20;
     };
