@@ -273,6 +273,10 @@ extern ngx_module_t  ngx_http_admission_module;
 ngx_http_admission_event_conf_t *ngx_http_admission_event_conf(
     ngx_http_admission_main_conf_t *mcf, ngx_str_t *id);
 
+/* the same of an event that has a line of its own; NULL: it has none */
+ngx_http_admission_event_conf_t *ngx_http_admission_event_line(
+    ngx_http_admission_main_conf_t *mcf, ngx_str_t *id);
+
 /* the worker's Redis client; NULL: none configured */
 ngx_http_admission_redis_t *ngx_http_admission_redis(void);
 

@@ -150,18 +150,28 @@ ngx_http_admission_event_conf_t *
 ngx_http_admission_event_conf(ngx_http_admission_main_conf_t *mcf,
     ngx_str_t *id)
 {
-    uint32_t         hash;
-    ngx_str_node_t  *sn;
+    ngx_http_admission_event_conf_t  *conf;
 
-    hash = ngx_murmur_hash2(id->data, id->len);
+    conf = ngx_http_admission_event_line(mcf, id);
 
-    sn = ngx_str_rbtree_lookup(&mcf->events, id, hash);
-
-    if (sn) {
-        return (ngx_http_admission_event_conf_t *) sn;
+    if (conf) {
+        return conf;
     }
 
     return mcf->events_listed_only ? NULL : &mcf->event_default;
+}
+
+
+ngx_http_admission_event_conf_t *
+ngx_http_admission_event_line(ngx_http_admission_main_conf_t *mcf,
+    ngx_str_t *id)
+{
+    uint32_t  hash;
+
+    hash = ngx_murmur_hash2(id->data, id->len);
+
+    return (ngx_http_admission_event_conf_t *)
+               ngx_str_rbtree_lookup(&mcf->events, id, hash);
 }
 
 

@@ -108,6 +108,33 @@ ngx_http_admission_room_event_conf(ngx_http_admission_main_conf_t *mcf,
 }
 
 
+ngx_uint_t
+ngx_http_admission_event_is_named(ngx_http_admission_main_conf_t *mcf,
+    ngx_str_t *event)
+{
+    ngx_uint_t                        named;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    if (ngx_http_admission_event_line(mcf, event)) {
+        return 1;
+    }
+
+    zone = ngx_http_admission_zone;
+
+    ngx_http_admission_zone_lock(zone);
+
+    en = ngx_http_admission_event_lookup_locked(zone, event);
+
+    named = (en && (en->state.threshold >= 0
+                    || (en->room && en->room->room.activation)));
+
+    ngx_http_admission_zone_unlock(zone);
+
+    return named;
+}
+
+
 ngx_http_admission_room_news_e
 ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
     ngx_msec_t session_max)

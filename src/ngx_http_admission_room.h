@@ -67,6 +67,15 @@ ngx_int_t ngx_http_admission_room_event_conf(
     ngx_http_admission_main_conf_t *mcf, ngx_str_t *event,
     ngx_http_admission_event_conf_t **conf);
 
+/*
+ * Whether an event was named by an operator: by a line of its own, or, as far
+ * as this host knows, by a threshold set or a waiting room activated through
+ * the API.  What else is an event is one by the "default" line alone: anybody
+ * may have made its id up.
+ */
+ngx_uint_t ngx_http_admission_event_is_named(
+    ngx_http_admission_main_conf_t *mcf, ngx_str_t *event);
+
 /* what became of a room, for the log */
 typedef enum {
     NGX_HTTP_ADMISSION_ROOM_SAME = 0,
