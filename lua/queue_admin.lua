@@ -3,7 +3,7 @@
 --
 -- An operator looks, clears, or sets the threshold.
 
-local what, value = ARGV[17], ARGV[18] + 0
+local what, value = ARGV[20], ARGV[21] + 0
 
 q.hear_host()
 

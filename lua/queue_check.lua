@@ -5,12 +5,12 @@ local call = redis.call
 
 local CHECK, RESTORE, REPORT = '0', '3', '4'
 
-local active = call('ZSCORE', KEYS[2], ARGV[17])
-local score = call('ZSCORE', KEYS[1], ARGV[17])
+local active = call('ZSCORE', KEYS[2], ARGV[20])
+local score = call('ZSCORE', KEYS[1], ARGV[20])
 
 -- a place that may be better than where its holder stands
 local lower = false
-for i = 25, 22 + ARGV[24] * 3, 3 do
+for i = 28, 25 + ARGV[27] * 3, 3 do
   lower = lower or not score or ARGV[i] + 0 < score + 0
 end
 
@@ -19,9 +19,9 @@ end
 -- Redis does not, and Redis was not away just before (see q.note_away).  The
 -- little of the state that they need is read here by itself, which halves what
 -- a call costs.
-if not active and not lower and ARGV[22] == '0'
-   and (score and ARGV[18] ~= RESTORE
-        or ARGV[18] == CHECK and ARGV[19] == '0')
+if not active and not lower and ARGV[25] == '0'
+   and (score and ARGV[21] ~= RESTORE
+        or ARGV[21] == CHECK and ARGV[22] == '0')
 then
   local size = call('ZCARD', KEYS[1])
   local set = call('MGET', KEYS[8], KEYS[7])
@@ -32,15 +32,19 @@ then
   local us = time[1] * 1000000 + time[2]
   local ms = math.floor(us / 1000)
   local clock, touched = (st[1] or 0) + 0, (st[2] or 0) + 0
-  local step = math.max((st[7] or ms) + 0, (st[8] or 0) + 0)
+  local last = math.max((st[7] or ms) + 0, (st[8] or 0) + 0)
   local settle = (st[9] or 0) - ms
+  local host_ms = ARGV[18] + 0
 
   if size > 0 and set[1]
      and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock
                              and (ARGV[13] + 0 <= (st[10] or 0) + 0
                                   or ARGV[13] + 0 >= (st[11] or 0) + 0))
      and ms >= touched and ms - touched <= 3600000
-     and ms - step <= 1500 and (settle <= 0 or settle > 1500)
+     and (ms - last <= 1500
+          or host_ms > 0 and host_ms - ARGV[19] <= last
+             and math.abs(ms - host_ms) <= 1500)
+     and (settle <= 0 or settle > 1500)
   then
     local position
     local did = 0
@@ -53,12 +57,12 @@ then
       position = size
       did = 1   -- JOINED
       call('HSET', KEYS[9], 'clock', string.format('%.0f', clock))
-      call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[17])
+      call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[20])
     end
 
-    call('ZADD', KEYS[3], string.format('%.0f', ms), ARGV[17])
+    call('ZADD', KEYS[3], string.format('%.0f', ms), ARGV[20])
     if st[3] and st[3] ~= '0' then
-      call('ZREM', KEYS[13], ARGV[17])
+      call('ZREM', KEYS[13], ARGV[20])
     end
 
     local set_threshold = (set[2] or -1) + 0
@@ -66,7 +70,7 @@ then
     local restore = (st[6] or 0) - ms
 
     -- as q.reply of queue_state_lib.lua
-    return { 1, position or call('ZRANK', KEYS[1], ARGV[17]) + 1, size,
+    return { 1, position or call('ZRANK', KEYS[1], ARGV[20]) + 1, size,
              call('ZCARD', KEYS[2]),
              set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
              set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
@@ -78,15 +82,15 @@ end
 
 -- @include queue_state_lib.lua
 
-q.user = ARGV[17]
+q.user = ARGV[20]
 
 -- tier 1 token: time of the ticket, and until when it gives priority
-q.at, q.at_until = ARGV[19] + 0, ARGV[21] + 0
+q.at, q.at_until = ARGV[22] + 0, ARGV[24] + 0
 
 -- entry token: when let in (us), exp (s)
-q.e_adm, q.e_exp = ARGV[22] + 0, ARGV[23] + 0
+q.e_adm, q.e_exp = ARGV[25] + 0, ARGV[26] + 0
 
-q.nplaces = ARGV[24] + 0
+q.nplaces = ARGV[27] + 0
 
 -- @include queue_lib.lua
 
@@ -98,7 +102,7 @@ local LEEWAY = 5
 -- last let in or left, and since the queue was last cleared.
 function q.best_place(done)
   local best = 0
-  for i = 25, 22 + q.nplaces * 3, 3 do
+  for i = 28, 25 + q.nplaces * 3, 3 do
     local score, at, life = ARGV[i] + 0, ARGV[i + 1] + 0, ARGV[i + 2] + 0
     q.clock = math.max(q.clock, at)
     if at > done and at > q.clear and at > q.e_adm then
@@ -173,7 +177,7 @@ end
 -- The score of a tier 1 token; 0: it gives no priority; nil: another has it
 function q.ticket_score(done)
   if q.at == 0 or q.at <= done or q.at > q.now() or q.now() > q.at_until
-     or call('HGET', k.vwr, 'activation') ~= ARGV[20]
+     or call('HGET', k.vwr, 'activation') ~= ARGV[23]
   then
     return 0
   end
@@ -265,7 +269,7 @@ if not active and q.e_adm > 0 then
   score = call('ZSCORE', k.queue, q.user)
 end
 
-if ARGV[18] == RESTORE then
+if ARGV[21] == RESTORE then
   return q.reply(active and ACTIVE or NOT_IN)
 end
 
@@ -288,11 +292,11 @@ end
 local place = q.best_place(done)
 
 -- A place lets its holder join without a tier 1 token.
-if ARGV[18] == REPORT and place == 0 then
+if ARGV[21] == REPORT and place == 0 then
   return q.reply(NEEDS_TIER1)
 end
 
-if ARGV[18] ~= CHECK and ARGV[18] ~= REPORT then
+if ARGV[21] ~= CHECK and ARGV[21] ~= REPORT then
   if place > 0 then
     q.did = q.did + PLACE_BACK
     return q.wait_at(q.free_score(place))

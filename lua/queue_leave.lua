@@ -4,14 +4,13 @@
 -- A user leaves, at once, or (a beacon of a page that unloads, which a
 -- refresh sends too) once no heartbeat has come for 10 s.
 
-local user, beacon = ARGV[17], ARGV[18] == '1'
+local user, beacon, held = ARGV[20], ARGV[21] == '1', ARGV[22] + 0
 
 q.hear_host()
 q.touch_all()
 
 if not beacon then
-  q.live()
-  q.did = q.depart(user) * LEFT
+  q.did = q.depart(user, held) * LEFT + (q.revoked and REVOKED or 0)
 
 elseif call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user) then
   call('ZADD', k.leaving, q.int(q.ms + 10000), user)

@@ -2,28 +2,46 @@
 
 local WEEK = 604800
 
+-- s that the keys of a brief event stay without users, at least: by then the
+-- entry tokens of those who were in have expired
+local LINGER = 600
+
 -- ms for which nothing ends after a gap
 local PAUSE = 120000
 
--- ms, three times that between two steps at most
+-- ms, three times that between two steps at most, where somebody waits
 local SETTLE = 1500
+
+-- ms by which Redis's clock may go back
+local JUMP = 30000
 
 
 function q.int(n)
   return string.format('%.0f', n)
 end
 
--- No step for 10 s with users there, or a clock that jumped by 30 s:
+-- A step that comes late is no sign by itself: the schedule has many events to
+-- look after.  It is one where the host was out of touch with Redis since the
+-- last one, where Redis's clock is not what it was, or where Redis took its
+-- time to get to this call, which may have been sent before it was away.
+q.last = math.max(q.step, q.busy)
+q.expected = math.max(q.last, q.due)
+q.since = q.host_ms > 0 and q.host_ms - q.in_touch or q.ms
+q.missed = q.since > q.last
+           or q.host_ms > 0 and math.abs(q.ms - q.host_ms) > SETTLE
+
+-- No step for 10 s when one was due, or a clock that jumped by 30 s:
 -- heartbeats could not be recorded, so clean-up and the ends of slots pause.
-q.behind = q.step ~= 0 and (q.ms - math.max(q.step, q.busy) > 10000
-                            or q.ms - q.step < -30000)
+q.behind = q.step ~= 0 and (q.missed and q.ms - q.expected > 10000
+                            or q.ms - q.step < -JUMP)
 q.paused = q.behind or q.ahead(q.gap, PAUSE)
 
--- No step for a while with users there, though each host makes one every half
--- second: Redis was away, and may be another one now, without what it had
--- acknowledged last.  Who knows of that is to be heard before anybody gets in.
-q.away = q.step ~= 0 and q.size + q.active > 0
-         and q.ms - math.max(q.step, q.busy) > SETTLE
+-- Redis was away, and may be another one now, without what it had acknowledged
+-- last.  Who knows of that is to be heard before anybody gets in: hosts step
+-- all events with users as soon as they are in touch again.
+q.away = q.step ~= 0 and q.size + q.active > 0 and q.missed
+         and q.ms - q.last > SETTLE
+         and (q.ms - q.expected > SETTLE or q.ms - q.since <= 2 * SETTLE)
 
 function q.settling()
   return q.ahead(q.settle, SETTLE)
@@ -51,20 +69,51 @@ function q.tick(...)
   return q.clock
 end
 
-function q.touch(...)
+function q.expire(ttl, ...)
   for _, key in ipairs({...}) do
-    call('EXPIRE', key, WEEK)
+    call('EXPIRE', key, ttl)
   end
+end
+
+function q.touch(...)
+  q.expire(q.faded == 0 and WEEK or LINGER, ...)
+end
+
+function q.expire_all(ttl)
+  q.expire(ttl, k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
+           k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
+           k.rate, k.stream)
 end
 
 -- polls alone keep an event's keys as well, at the cost of a call an hour
 function q.touch_all()
-  if q.epoch ~= 0 and (q.ms - q.touched > 3600000 or q.ms < q.touched) then
+  if q.epoch ~= 0 and q.faded == 0
+     and (q.ms - q.touched > 3600000 or q.ms < q.touched)
+  then
     call('HSET', k.state, 'touched', q.int(q.ms))
-    q.touch(k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
-            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
-            k.rate, k.stream)
+    q.expire_all(WEEK)
   end
+end
+
+-- The last user of an event that no operator named has gone: so does what
+-- they leave, once no token of theirs is good any more.
+function q.fade()
+  if q.api_threshold >= 0 or call('HGET', k.vwr, 'activation') then
+    return
+  end
+  -- without memory for it a later call does
+  local noted = redis.pcall('HSET', k.state, 'fade', q.int(q.ms))
+  if type(noted) == 'table' and noted.err then
+    return
+  end
+  q.faded = q.ms
+  q.expire_all(LINGER)
+  call('EXPIRE', k.revoked, math.max(LINGER, q.token_life()))
+end
+
+-- s for which an entry token passes at most
+function q.token_life()
+  return math.ceil(math.min(q.token_ttl + 5000, q.active_ttl) / 1000)
 end
 
 -- The life of the data begins with the first that is written.
@@ -149,6 +198,11 @@ end
 function q.note_busy()
   if q.size + q.active == 0 then
     call('HSET', k.state, 'busy', q.int(q.ms))
+    if q.faded ~= 0 then
+      q.faded = 0
+      call('HDEL', k.state, 'fade')
+      q.expire_all(WEEK)
+    end
   end
 end
 
@@ -180,6 +234,11 @@ end
 -- Heartbeats come first, removals after them: where Redis has no memory it
 -- refuses a script's first write alone, and a removal would go through.
 function q.add_waiting(user, score)
+  if q.size == 0 and q.due > q.ms then
+    -- so far nothing was due before a slot ends
+    q.due = q.ms
+    call('HSET', k.state, 'due', q.int(q.due))
+  end
   q.size = q.size + call('ZADD', k.queue, q.int(score), user)
 end
 
@@ -236,18 +295,30 @@ function q.expire_active(user)
   q.ended = q.ended + n - lost
 end
 
--- A user goes, for good: neither place nor token counts any more.
-function q.depart(user)
-  local t = q.tick()
+-- A user goes, for good: neither place nor token counts any more.  held: what
+-- the user is known to hold, 0 nothing, 1 a place, 2 an entry token.  Of one who
+-- never was here nothing is noted.
+function q.depart(user, held)
   local score = call('ZSCORE', k.queue, user)
+  local slot = call('ZSCORE', k.active, user)
+  local been = call('ZSCORE', k.done, user)
   local n = 1
+  if not score and not slot and not been and held == 0 then
+    return 0
+  end
+  q.live()
+  local t = q.tick()
   if score then
     q.drop_waiting(user, score + 0)
   else
     n = q.drop_active(user)
   end
-  -- one who waits may have a token too: of a slot that was lost
-  call('ZADD', k.revoked, q.int(t), user)
+  -- One who waits may have a token too, of a slot that was lost; after a loss
+  -- of data nobody knows who has one.
+  if slot or been or held == 2 or q.restore ~= 0 then
+    call('ZADD', k.revoked, q.int(t), user)
+    q.revoked = true
+  end
   call('ZREM', k.leaving, user)
   call('ZADD', k.done, q.int(t), user)
   q.touch(k.done, k.revoked, k.state)

@@ -22,7 +22,8 @@ local k = {
 local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1 = 0, 1, 2, 3, 4
 
 -- what a call did, as a sum; the host that called counts it
-local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT = 1, 2, 4, 8, 16
+local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED = 1, 2, 4, 8, 16,
+                                                              32
 
 local call = redis.call
 
@@ -31,7 +32,7 @@ local set = call('MGET', k.epoch, k.threshold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
-                'had', 'met', 'total')
+                'had', 'met', 'total', 'due', 'stepped', 'fade')
 
 local q = {
   event = ARGV[1],
@@ -47,6 +48,13 @@ local q = {
   host_epoch = ARGV[12] + 0, host_clock = ARGV[13] + 0,
   host_active = ARGV[14] + 0,
   host_clear = ARGV[15] + 0, host_threshold = ARGV[16] + 0,
+
+  -- no operator named the event: what it leaves goes soon
+  brief = ARGV[17] == '1',
+
+  -- what time it is here by the host's measure, and for how long it has been
+  -- in touch with Redis, without a break, ms; 0: it knows neither
+  host_ms = ARGV[18] + 0, in_touch = ARGV[19] + 0,
 
   -- as Redis has them, whatever hosts know
   stored = (st[1] or 0) + 0, stored_clear = (st[2] or 0) + 0,
@@ -71,6 +79,8 @@ local q = {
   back = (st[8] or 0) + 0,          -- less those who are back
   touched = (st[9] or 0) + 0,       -- when all keys last were
   step = (st[10] or 0) + 0,         -- when the schedule last was here
+  due = (st[21] or 0) + 0,          -- and is to be here again
+  stepped = (st[22] or 0) + 0,      -- step, as hosts that know "due" wrote it
   clean = (st[11] or 0) + 0,        -- and cleaned up
   busy = (st[12] or 0) + 0,         -- when users came to an empty event
   slack = (st[13] or 0) + 0,        -- given to sessions by the last gap
@@ -81,6 +91,7 @@ local q = {
   had = (st[18] or 0) + 0,          -- what the clock was when Redis was back
   met = (st[19] or 0) + 0,          -- which was then, us
   total = (st[20] or 0) + 0,        -- admissions ever, in this data
+  faded = (st[23] or 0) + 0,        -- when its keys began to go; 0: they stay
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and
@@ -100,6 +111,9 @@ function q.ahead(till, by)
 end
 
 function q.reply(state, position, score, adm, expires)
+  if q.brief and q.epoch ~= 0 and q.size + q.active == 0 and q.faded == 0 then
+    q.fade()
+  end
   return { state, position or 0, q.size, q.active, q.threshold(), q.us,
            q.stored, q.epoch, score or 0, adm or 0, expires or 0,
            q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,

@@ -8,10 +8,14 @@
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local CLEAN_INTERVAL = 30000
+
+-- ms between two steps at most, where somebody waits
+local INTERVAL = 500
+
 local DAY = 86400000000
 
 -- the time of the latest revocation that the host knows
-local since = ARGV[17]
+local since = ARGV[20]
 
 q.more = 0
 
@@ -47,7 +51,9 @@ function q.let_go()
   for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms),
                              'LIMIT', 0, 100))
   do
-    q.left = q.left + q.depart(user)
+    -- the place of one who left by then counts no more either
+    q.left = q.left + q.depart(user, 1)
+    call('ZREM', k.leaving, user)
   end
 end
 
@@ -165,6 +171,23 @@ function q.measure(admitted)
   call('HSET', k.state, 'rate', q.int(q.rate))
 end
 
+-- When the next step is due: where nobody waits, when the next slot ends.
+function q.plan()
+  local due = q.ms + math.min(q.admit_interval, INTERVAL)
+  if q.size == 0 and q.more == 0 then
+    local slot = call('ZRANGE', k.active, 0, 0, 'WITHSCORES')[2]
+    local beacon = call('ZRANGE', k.leaving, 0, 0, 'WITHSCORES')[2]
+    due = math.min((slot or beacon or due) + 0, (beacon or slot or due) + 0)
+    if q.paused then
+      due = math.max(due, q.behind and q.ms + PAUSE or q.gap)
+    end
+  end
+  if q.size == 0 or q.due > due then
+    call('HSET', k.state, 'due', q.int(due))
+  end
+  q.due = due
+end
+
 -- The answer, with the revocations that are news to the host, and what the
 -- step did.
 function q.told(...)
@@ -175,7 +198,9 @@ function q.told(...)
     news[i] = news[i] + 0
   end
   answer[#answer + 1] = news
-  answer[#answer + 1] = { q.left, q.stale, q.early, q.waited }
+  answer[#answer + 1] = { q.left, q.stale, q.early,
+                          math.max(q.due - q.ms, 0),
+                          q.step ~= q.stepped and 1 or 0, q.waited }
   if #news == 2 * REVOKED_MAX then
     answer[9] = 1
   end
@@ -196,11 +221,11 @@ q.live()
 
 -- The first write: where writes are refused nothing is taken from anybody,
 -- and the time without a step shows afterwards.
-local due = q.step == 0
-            or math.floor(q.ms / q.admit_interval)
-               ~= math.floor(q.step / q.admit_interval)
-if due or q.ms - q.step >= 1000 then
-  call('HSET', k.state, 'step', q.int(q.ms))
+local turn = q.step == 0
+             or math.floor(q.ms / q.admit_interval)
+                ~= math.floor(q.step / q.admit_interval)
+if turn or q.ms - q.step >= 1000 or q.size == 0 then
+  call('HSET', k.state, 'step', q.int(q.ms), 'stepped', q.int(q.ms))
 end
 
 if q.behind then
@@ -210,7 +235,7 @@ if q.behind then
        'slack', q.int(q.slack), 'slack_at', q.int(q.now()))
 end
 
-if due then
+if turn then
   q.clock_right()
 end
 
@@ -227,14 +252,16 @@ if q.beacon ~= 0 and call('EXISTS', k.leaving) == 0 then
 end
 
 local admitted = 0
-if due and not q.restoring() and not q.settling() then
+if turn and not q.restoring() and not q.settling() then
   admitted = q.let_in()
   if admitted > 0 then
     q.touch(k.active, k.admitted, k.stream, k.state)
   end
 end
-if due then
+if turn then
   q.measure(admitted)
 end
+
+q.plan()
 
 return q.told(WAITING, admitted, q.more)

@@ -245,7 +245,25 @@ ngx_http_admission_redis_call_t *
 ngx_http_admission_set_call(const char *command, ngx_str_t *name,
     ngx_str_t *event, ngx_http_admission_redis_done_pt done, void *data)
 {
-    ngx_str_t                         argv[3], *prefix;
+    ngx_str_t  argv[3];
+
+    argv[0].len = ngx_strlen(command);
+    argv[0].data = (u_char *) command;
+    argv[1] = *name;
+
+    if (event) {
+        argv[2] = *event;
+    }
+
+    return ngx_http_admission_key_call(event ? 3 : 2, argv, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_key_call(ngx_uint_t argc, ngx_str_t *argv,
+    ngx_http_admission_redis_done_pt done, void *data)
+{
+    ngx_str_t                         key, *prefix;
     ngx_uint_t                        background;
     ngx_http_admission_redis_t       *redis;
     ngx_http_admission_redis_call_t  *call;
@@ -258,33 +276,27 @@ ngx_http_admission_set_call(const char *command, ngx_str_t *name,
 
     prefix = ngx_http_admission_key_prefix();
 
-    argv[0].len = ngx_strlen(command);
-    argv[0].data = (u_char *) command;
+    key.len = prefix->len + argv[1].len;
+    key.data = ngx_alloc(key.len, ngx_cycle->log);
 
-    argv[1].len = prefix->len + name->len;
-    argv[1].data = ngx_alloc(argv[1].len, ngx_cycle->log);
-
-    if (argv[1].data == NULL) {
+    if (key.data == NULL) {
         return NULL;
     }
 
-    ngx_memcpy(ngx_cpymem(argv[1].data, prefix->data, prefix->len),
-               name->data, name->len);
+    ngx_memcpy(ngx_cpymem(key.data, prefix->data, prefix->len),
+               argv[1].data, argv[1].len);
 
-    if (event) {
-        argv[2] = *event;
-    }
+    argv[1] = key;
 
-    /* no request waits for what the sets say of events */
+    /* no request waits for what is said of events outside of their slots */
 
     background = ngx_http_admission_redis_background(redis, 1);
 
-    call = ngx_http_admission_redis_call(redis, event ? 3 : 2, argv, 1, done,
-                                         data);
+    call = ngx_http_admission_redis_call(redis, argc, argv, 1, done, data);
 
     ngx_http_admission_redis_background(redis, background);
 
-    ngx_free(argv[1].data);
+    ngx_free(key.data);
 
     return call;
 }

@@ -93,6 +93,13 @@ ngx_http_admission_redis_call_t *ngx_http_admission_set_call(
     const char *command, ngx_str_t *name, ngx_str_t *event,
     ngx_http_admission_redis_done_pt done, void *data);
 
+/*
+ * The same of any command: argv[1] is its key, ahead of which the prefix is
+ * put.
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_key_call(ngx_uint_t argc,
+    ngx_str_t *argv, ngx_http_admission_redis_done_pt done, void *data);
+
 /* adds an event to a set; what failed is told, at once or later */
 void ngx_http_admission_set_add(ngx_str_t *name, ngx_str_t *event,
     void (*failed)(ngx_str_t *event));

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What a host knows of events, in shared memory: one node an event, found by
- * its id, in a queue by use and, while there is work to do in it, in the
- * queue of the schedule.
+ * its id, in a queue by use and, while there is work to do in it, in a tree
+ * of the schedule, by the time of the next step.
  */
 
 
@@ -16,7 +16,8 @@
 
 #define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000     /* ms */
 #define NGX_HTTP_ADMISSION_EVICT_TRIES    8
-#define NGX_HTTP_ADMISSION_LOOKS          1024      /* at events, a turn */
+#define NGX_HTTP_ADMISSION_SLOT_UNKNOWN   60000     /* ms, of a slot whose end
+                                                       no answer told */
 
 
 static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
@@ -26,17 +27,38 @@ static ngx_uint_t ngx_http_admission_event_copy_locked(
 static ngx_uint_t ngx_http_admission_event_evict_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *keep);
 static void ngx_http_admission_event_work_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
+    ngx_uint_t urgent, ngx_msec_t delay);
+static void ngx_http_admission_event_put_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
+    ngx_uint_t urgent, ngx_msec_t due);
+static void ngx_http_admission_event_take_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
+static ngx_http_admission_event_node_t *
+    ngx_http_admission_event_due_locked(ngx_http_admission_zone_t *zone,
+    ngx_uint_t tree);
+static ngx_int_t ngx_http_admission_events_due_locked(ngx_pool_t *pool,
+    ngx_array_t *ids, ngx_uint_t tree, ngx_uint_t max, ngx_msec_t delay);
 
 
 void
 ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh)
 {
+    ngx_uint_t  i;
+
     ngx_rbtree_init(&sh->events, &sh->events_sentinel,
                     ngx_http_admission_event_insert);
     ngx_queue_init(&sh->lru);
-    ngx_queue_init(&sh->work);
     ngx_queue_init(&sh->rooms);
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_TREES; i++) {
+        ngx_rbtree_init(&sh->work[i], &sh->work_sentinel,
+                        ngx_rbtree_insert_timer_value);
+    }
+
+    sh->idle = 0;
+    sh->recall = 0;
+    sh->nwork = 0;
 }
 
 
@@ -117,8 +139,14 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_sum_locked(zone, en, 1);
     ngx_http_admission_name_inherit_locked(zone, en, oen);
 
+    en->busy = oen->busy;
+    en->news = oen->news;
+
     if (oen->working) {
-        ngx_http_admission_event_work_locked(zone, en);
+        ngx_http_admission_event_put_locked(zone, en,
+                                            oen->tree
+                                            == NGX_HTTP_ADMISSION_URGENT,
+                                            ngx_current_msec);
     }
 
     if (oen->room) {
@@ -143,6 +171,8 @@ ngx_http_admission_event_get(ngx_str_t *id,
         *state = en->state;
         state->restore = ((ngx_msec_int_t) (en->restore - ngx_current_msec) > 0)
                          ? en->restore - ngx_current_msec : 0;
+        state->idle = ngx_http_admission_zone_since(en->busy);
+        state->named = ngx_http_admission_event_is_set_locked(en);
 
     } else {
         ngx_memzero(state, sizeof(ngx_http_admission_event_state_t));
@@ -212,7 +242,9 @@ ngx_http_admission_event_note(ngx_str_t *id,
         en->state.revoked = since;
 
         if (work) {
-            ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
+            ngx_http_admission_event_work_locked(ngx_http_admission_zone, en,
+                                                 state->size > 0,
+                                                 state->ends);
         }
     }
 
@@ -269,70 +301,34 @@ ngx_http_admission_event_unmark(ngx_str_t *id)
 }
 
 
+/*
+ * Where people wait comes first, but the others have a share of their own: who
+ * fills one of them does not stop the other.
+ */
+
 ngx_int_t
 ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     ngx_uint_t max, ngx_msec_t delay)
 {
-    u_char                           *p;
-    ngx_int_t                         rc;
-    ngx_str_t                        *id;
-    ngx_uint_t                        n;
-    ngx_queue_t                      *q, *first;
-    ngx_http_admission_shctx_t       *sh;
-    ngx_http_admission_event_node_t  *en;
+    ngx_int_t                    rc;
+    ngx_uint_t                   i;
+    ngx_http_admission_shctx_t  *sh;
 
-    rc = NGX_OK;
     sh = ngx_http_admission_zone->sh;
 
     ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
-    /*
-     * Whatever has been looked at goes to the end: with many events each has
-     * its turn, and a turn takes a bounded time.
-     */
+    if (sh->recall && sh->work[!sh->idle].root == &sh->work_sentinel) {
+        sh->idle = !sh->idle;
+        sh->recall = 0;
+    }
 
-    first = NULL;
+    rc = ngx_http_admission_events_due_locked(pool, ids,
+                                              NGX_HTTP_ADMISSION_URGENT,
+                                              max - max / 4, delay);
 
-    for (n = 0; n < NGX_HTTP_ADMISSION_LOOKS && ids->nelts < max; n++) {
-        q = ngx_queue_head(&sh->work);
-
-        if (q == ngx_queue_sentinel(&sh->work) || q == first) {
-            break;
-        }
-
-        if (first == NULL) {
-            first = q;
-        }
-
-        ngx_queue_remove(q);
-        ngx_queue_insert_tail(&sh->work, q);
-
-        en = ngx_queue_data(q, ngx_http_admission_event_node_t, work);
-
-        if (en->state.size + en->state.active > 0
-            && ngx_http_admission_zone_since(en->synced)
-               > NGX_HTTP_ADMISSION_STALE)
-        {
-            sh->stale = ngx_current_msec;
-        }
-
-        if ((ngx_msec_int_t) (en->due - ngx_current_msec) > 0) {
-            continue;
-        }
-
-        id = ngx_array_push(ids);
-        p = ngx_pnalloc(pool, en->len);
-
-        if (id == NULL || p == NULL) {
-            rc = NGX_ERROR;
-            break;
-        }
-
-        ngx_memcpy(p, en->id, en->len);
-        id->len = en->len;
-        id->data = p;
-
-        en->due = ngx_current_msec + delay;
+    for (i = 0; i < NGX_HTTP_ADMISSION_TREES && rc == NGX_OK; i++) {
+        rc = ngx_http_admission_events_due_locked(pool, ids, i, max, delay);
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
@@ -341,37 +337,253 @@ ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
 }
 
 
-ngx_uint_t
-ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t delay, ngx_msec_t keep)
+static ngx_int_t
+ngx_http_admission_events_due_locked(ngx_pool_t *pool, ngx_array_t *ids,
+    ngx_uint_t tree, ngx_uint_t max, ngx_msec_t delay)
 {
-    ngx_uint_t                        idle;
+    u_char                           *p;
+    ngx_str_t                        *id;
+    ngx_http_admission_zone_t        *zone;
     ngx_http_admission_event_node_t  *en;
 
-    idle = 0;
+    zone = ngx_http_admission_zone;
+
+    while (ids->nelts < max) {
+        en = ngx_http_admission_event_due_locked(zone, tree);
+
+        if (en == NULL) {
+            break;
+        }
+
+        if (!en->owing) {
+            en->owing = 1;
+            en->owed = ngx_current_msec;
+        }
+
+        if (en->state.size + en->state.active > 0
+            && ngx_http_admission_zone_since(en->owed)
+               > NGX_HTTP_ADMISSION_STALE
+            && ngx_http_admission_zone_since(en->synced)
+               > NGX_HTTP_ADMISSION_STALE)
+        {
+            zone->sh->stale = ngx_current_msec;
+        }
+
+        ngx_http_admission_event_put_locked(zone, en,
+                                          tree == NGX_HTTP_ADMISSION_URGENT,
+                                          ngx_current_msec + delay);
+
+        id = ngx_array_push(ids);
+        p = ngx_pnalloc(pool, en->len);
+
+        if (id == NULL || p == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(p, en->id, en->len);
+        id->len = en->len;
+        id->data = p;
+    }
+
+    return NGX_OK;
+}
+
+
+/* the first of a tree that is due; what is recalled is, whatever its time */
+
+static ngx_http_admission_event_node_t *
+ngx_http_admission_event_due_locked(ngx_http_admission_zone_t *zone,
+    ngx_uint_t tree)
+{
+    ngx_rbtree_t                *work;
+    ngx_rbtree_node_t           *node;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = zone->sh;
+    work = &sh->work[tree];
+
+    if (work->root == &sh->work_sentinel) {
+        return NULL;
+    }
+
+    node = ngx_rbtree_min(work->root, &sh->work_sentinel);
+
+    if (tree != (ngx_uint_t) !sh->idle
+        && (ngx_msec_int_t) (node->key - ngx_current_msec) > 0)
+    {
+        return NULL;
+    }
+
+    return (ngx_http_admission_event_node_t *)
+               ((u_char *) node
+                - offsetof(ngx_http_admission_event_node_t, work));
+}
+
+
+ngx_uint_t
+ngx_http_admission_event_next(ngx_str_t *id,
+    ngx_http_admission_stepped_t *stepped)
+{
+    ngx_msec_t                        delay, idle;
+    ngx_uint_t                        done;
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    done = 0;
+    zone = ngx_http_admission_zone;
+
+    ngx_http_admission_zone_lock(zone);
+
+    en = ngx_http_admission_event_lookup_locked(zone, id);
+
+    if (en == NULL || !en->working) {
+        ngx_http_admission_zone_unlock(zone);
+        return 0;
+    }
+
+    delay = stepped->delay;
+
+    if (stepped->answered) {
+        en->owing = 0;
+    }
+
+    if (stepped->work) {
+        en->busy = ngx_current_msec;
+
+    } else {
+        idle = ngx_http_admission_zone_since(en->busy);
+        done = (idle >= stepped->keep);
+        delay = ngx_min(delay, stepped->keep - idle);
+    }
+
+    if (done) {
+        ngx_http_admission_event_take_locked(zone, en);
+
+        if (stepped->brief) {
+
+            /*
+             * Redis forgets it, too, and that is no loss of data.  Nobody is
+             * left with a place or a token that still counts.
+             */
+
+            en->state.epoch = 0;
+            en->state.clear = ngx_max(en->state.clear, en->state.clock);
+        }
+
+    } else {
+        ngx_http_admission_event_put_locked(zone, en, stepped->urgent,
+                                            ngx_current_msec + delay);
+    }
+
+    ngx_http_admission_zone_unlock(zone);
+
+    return done;
+}
+
+
+ngx_int_t
+ngx_http_admission_event_news(ngx_str_t *id, int64_t time)
+{
+    ngx_http_admission_zone_t        *zone;
+    ngx_http_admission_event_node_t  *en;
+
+    zone = ngx_http_admission_zone;
+
+    ngx_http_admission_zone_lock(zone);
+
+    en = ngx_http_admission_event_make_locked(zone, id);
+
+    if (en == NULL || en->news == time) {
+        ngx_http_admission_zone_unlock(zone);
+        return en ? NGX_DECLINED : NGX_AGAIN;
+    }
+
+    en->news = time;
+
+    if (!en->working) {
+        en->busy = ngx_current_msec;
+    }
+
+    ngx_http_admission_event_put_locked(zone, en, 1, ngx_current_msec);
+
+    ngx_http_admission_zone_unlock(zone);
+
+    return NGX_OK;
+}
+
+
+/* no tree is walked for it: that of the idle ones becomes the recalled one */
+
+void
+ngx_http_admission_events_recall(void)
+{
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
+
+    ngx_http_admission_zone->sh->recall = 1;
+
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
+}
+
+
+void
+ngx_http_admission_watchful(ngx_msec_t ms)
+{
+    ngx_msec_t  until;
+
+    if (!ngx_http_admission_is_watchful()) {
+        ngx_http_admission_events_recall();
+    }
+
+    until = ngx_current_msec + ms;
+
+    ngx_http_admission_zone->sh->watchful = until ? until : 1;
+}
+
+
+ngx_uint_t
+ngx_http_admission_is_watchful(void)
+{
+    ngx_msec_t  until;
+
+    until = ngx_http_admission_zone->sh->watchful;
+
+    return until && (ngx_msec_int_t) (until - ngx_current_msec) > 0;
+}
+
+
+ngx_uint_t
+ngx_http_admission_events_working(void)
+{
+    return ngx_http_admission_zone->sh->nwork;
+}
+
+
+ngx_msec_t
+ngx_http_admission_schedule_lag(void)
+{
+    ngx_msec_t                   lag;
+    ngx_uint_t                   i;
+    ngx_rbtree_node_t           *node;
+    ngx_http_admission_shctx_t  *sh;
+
+    lag = 0;
+    sh = ngx_http_admission_zone->sh;
 
     ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
-    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
+    for (i = 0; i < NGX_HTTP_ADMISSION_TREES; i++) {
 
-    if (en && en->working) {
-        en->due = ngx_current_msec + delay;
-
-        if (work) {
-            en->busy = ngx_current_msec;
-
-        } else if ((ngx_msec_int_t) (ngx_current_msec - en->busy)
-                   > (ngx_msec_int_t) keep)
-        {
-            ngx_queue_remove(&en->work);
-            en->working = 0;
-            idle = 1;
+        if (sh->work[i].root == &sh->work_sentinel) {
+            continue;
         }
+
+        node = ngx_rbtree_min(sh->work[i].root, &sh->work_sentinel);
+        lag = ngx_max(lag, ngx_http_admission_zone_since(node->key));
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 
-    return idle;
+    return lag;
 }
 
 
@@ -412,7 +624,9 @@ ngx_http_admission_event_watch(ngx_str_t *id)
     /* being told of again is no sign of work */
 
     if (en && !en->working) {
-        ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
+        en->busy = ngx_current_msec;
+        ngx_http_admission_event_put_locked(ngx_http_admission_zone, en, 0,
+                                            ngx_current_msec);
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
@@ -560,9 +774,7 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
         }
     }
 
-    if (en->working) {
-        ngx_queue_remove(&en->work);
-    }
+    ngx_http_admission_event_take_locked(zone, en);
 
     ngx_queue_remove(&en->lru);
 
@@ -583,20 +795,72 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
 }
 
 
+/* it has users: somebody waits, or the next slot ends in delay ms */
+
 static void
 ngx_http_admission_event_work_locked(ngx_http_admission_zone_t *zone,
-    ngx_http_admission_event_node_t *en)
+    ngx_http_admission_event_node_t *en, ngx_uint_t urgent, ngx_msec_t delay)
 {
+    ngx_msec_t  due;
+
     en->busy = ngx_current_msec;
 
-    if (en->working) {
+    if (urgent || ngx_http_admission_is_watchful()) {
+        delay = 0;
+
+    } else if (delay == 0) {
+        delay = NGX_HTTP_ADMISSION_SLOT_UNKNOWN;
+    }
+
+    due = ngx_current_msec + delay;
+
+    if (en->working
+        && (en->tree == NGX_HTTP_ADMISSION_URGENT || !urgent)
+        && (ngx_msec_int_t) (due - en->work.key) >= 0)
+    {
         return;
     }
 
-    en->working = 1;
-    en->due = ngx_current_msec;
+    if (en->working && urgent && en->tree == NGX_HTTP_ADMISSION_URGENT) {
+        /* a step is out, or comes soon: none comes earlier than that */
+        return;
+    }
 
-    ngx_queue_insert_tail(&zone->sh->work, &en->work);
+    ngx_http_admission_event_put_locked(zone, en, urgent, due);
+}
+
+
+static void
+ngx_http_admission_event_put_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_uint_t urgent, ngx_msec_t due)
+{
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = zone->sh;
+
+    ngx_http_admission_event_take_locked(zone, en);
+
+    en->working = 1;
+    en->tree = (u_char) (urgent ? NGX_HTTP_ADMISSION_URGENT : sh->idle);
+    en->work.key = due;
+
+    ngx_rbtree_insert(&sh->work[en->tree], &en->work);
+    sh->nwork++;
+}
+
+
+static void
+ngx_http_admission_event_take_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    if (!en->working) {
+        return;
+    }
+
+    ngx_rbtree_delete(&zone->sh->work[en->tree], &en->work);
+    zone->sh->nwork--;
+
+    en->working = 0;
 }
 
 

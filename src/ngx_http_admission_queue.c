@@ -13,10 +13,18 @@
 #include "ngx_http_admission_args.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_queue_reply.h"
+#include "ngx_http_admission_text.h"
 #include "ngx_http_admission_zone.h"
 
 
 #define NGX_HTTP_ADMISSION_QUEUE_PLACES   8
+
+/*
+ * ms without users, as this host knows, after which it forgets the life of an
+ * event that no operator named.  Redis does so 10 minutes after the last user,
+ * and the host looks every 5 minutes at least.
+ */
+#define NGX_HTTP_ADMISSION_BRIEF_LIFE     240000
 
 
 /* a call under way; freed with the call of the client */
@@ -27,6 +35,7 @@ typedef struct {
     unsigned                           step:1;
     unsigned                           leaves:1;
     unsigned                           wakes:1;     /* the schedule */
+    unsigned                           tells:1;     /* other hosts */
     ngx_msec_t                         keep;        /* a revocation */
     ngx_str_t                          event;
     ngx_str_t                          user;        /* who leaves */
@@ -44,7 +53,7 @@ static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
 static ngx_msec_t ngx_http_admission_queue_keep(
     ngx_http_admission_event_conf_t *conf);
 
-static void ngx_http_admission_queue_mark(ngx_str_t *event);
+static void ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now);
 
 static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
@@ -84,6 +93,11 @@ static ngx_http_admission_keys_t  ngx_http_admission_queue_keys = {
 
 static ngx_str_t  ngx_http_admission_queue_events =
     ngx_string("queue:active-events");
+
+/* like the keys of an event, of which none has an empty id: so that whoever may
+   use those may use it */
+static ngx_str_t  ngx_http_admission_queue_news_key =
+    ngx_string("{}:news");
 
 
 ngx_http_admission_redis_call_t *
@@ -143,7 +157,7 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
 ngx_http_admission_redis_call_t *
 ngx_http_admission_queue_leave(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_str_t *user, ngx_uint_t beacon,
-    ngx_http_admission_queue_done_pt done, void *data)
+    ngx_uint_t held, ngx_http_admission_queue_done_pt done, void *data)
 {
     ngx_http_admission_args_t          args;
     ngx_http_admission_queue_call_t   *qc;
@@ -155,14 +169,12 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
 
     ngx_http_admission_args_string(&args, user);
     ngx_http_admission_args_number(&args, beacon ? 1 : 0);
-
-    ngx_http_admission_queue_mark(event);
+    ngx_http_admission_args_number(&args, held);
 
     qc = ngx_http_admission_queue_call(event, user, done, data);
 
     if (qc && !beacon) {
         qc->leaves = 1;
-        qc->wakes = 1;
         qc->keep = ngx_http_admission_queue_keep(conf);
     }
 
@@ -203,6 +215,7 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
 
         if (qc) {
             qc->wakes = 1;
+            qc->tells = 1;
         }
     }
 
@@ -282,12 +295,82 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
 
 
 ngx_http_admission_redis_call_t *
-ngx_http_admission_queue_list(ngx_http_admission_redis_done_pt done,
-    void *data)
+ngx_http_admission_queue_list(ngx_str_t *cursor,
+    ngx_http_admission_redis_done_pt done, void *data)
 {
-    return ngx_http_admission_set_call("SMEMBERS",
-                                       &ngx_http_admission_queue_events, NULL,
-                                       done, data);
+    ngx_str_t  argv[5];
+
+    if (cursor == NULL) {
+        return ngx_http_admission_set_call("SMEMBERS",
+                                           &ngx_http_admission_queue_events,
+                                           NULL, done, data);
+    }
+
+    ngx_str_set(&argv[0], "SSCAN");
+    argv[1] = ngx_http_admission_queue_events;
+    argv[2] = *cursor;
+    ngx_str_set(&argv[3], "COUNT");
+    ngx_str_set(&argv[4], "1000");
+
+    return ngx_http_admission_key_call(5, argv, done, data);
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_heard(int64_t since,
+    ngx_http_admission_redis_done_pt done, void *data)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[8];
+
+    ngx_str_set(&argv[0], "ZRANGEBYSCORE");
+    argv[1] = ngx_http_admission_queue_news_key;
+    argv[2].data = buf;
+    argv[2].len = ngx_http_admission_put_number(buf, since) - buf;
+    ngx_str_set(&argv[3], "+inf");
+    ngx_str_set(&argv[4], "WITHSCORES");
+    ngx_str_set(&argv[5], "LIMIT");
+    ngx_str_set(&argv[6], "0");
+    ngx_str_set(&argv[7], "1000");
+
+    return ngx_http_admission_key_call(8, argv, done, data);
+}
+
+
+void
+ngx_http_admission_queue_forget(int64_t before)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[4];
+
+    ngx_str_set(&argv[0], "ZREMRANGEBYSCORE");
+    argv[1] = ngx_http_admission_queue_news_key;
+    ngx_str_set(&argv[2], "-inf");
+    argv[3].data = buf;
+    argv[3].len = ngx_http_admission_put_number(buf, before) - buf;
+
+    (void) ngx_http_admission_key_call(4, argv, NULL, NULL);
+}
+
+
+/*
+ * Other hosts look at an event in which nobody waits when a slot ends: that a
+ * token was ended before they are told, by a key that is not of its slot.
+ */
+
+static void
+ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[4];
+
+    ngx_str_set(&argv[0], "ZADD");
+    argv[1] = ngx_http_admission_queue_news_key;
+    argv[2].data = buf;
+    argv[2].len = ngx_http_admission_put_number(buf, now) - buf;
+    argv[3] = *event;
+
+    (void) ngx_http_admission_key_call(4, argv, NULL, NULL);
 }
 
 
@@ -344,7 +427,7 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_event_state_t *state)
 {
-    ngx_uint_t  i;
+    ngx_uint_t  i, brief;
 
     if (ngx_http_admission_args_begin(args, event,
                                       &ngx_http_admission_queue_keys)
@@ -354,6 +437,16 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     }
 
     ngx_http_admission_event_get(event, state);
+
+    brief = ngx_http_admission_queue_is_brief(conf, state);
+
+    if (brief
+        && state->size + state->active == 0
+        && state->idle > NGX_HTTP_ADMISSION_BRIEF_LIFE)
+    {
+        /* Redis may have let it go, as it should: that is no loss */
+        state->epoch = 0;
+    }
 
     ngx_http_admission_args_string(args, event);
 
@@ -367,7 +460,22 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     ngx_http_admission_args_number(args, state->clear);
     ngx_http_admission_args_number(args, state->threshold);
 
+    ngx_http_admission_args_number(args, brief);
+
+    ngx_http_admission_args_number(args, ngx_http_admission_zone_heard()
+                                         ? ngx_http_admission_now_us() / 1000
+                                         : 0);
+    ngx_http_admission_args_number(args, ngx_http_admission_in_touch());
+
     return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_http_admission_queue_is_brief(ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_state_t *state)
+{
+    return conf->sn.str.len == 0 && !state->named;
 }
 
 
@@ -392,6 +500,7 @@ ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
     qc->step = 0;
     qc->leaves = 0;
     qc->wakes = 0;
+    qc->tells = 0;
 
     qc->event.len = event->len;
     qc->event.data = qc->text;
@@ -422,7 +531,7 @@ ngx_http_admission_queue_keep(ngx_http_admission_event_conf_t *conf)
  * join: should this host die with the next breath, another one steps.
  */
 
-static void
+void
 ngx_http_admission_queue_mark(ngx_str_t *event)
 {
     if (ngx_http_admission_event_mark(event)) {
@@ -452,7 +561,8 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                                        qc->keep,
                                                        &state.revoked)
                 != NGX_OK
-                || ngx_http_admission_queue_reply_step(reply, &tally, &waits)
+                || ngx_http_admission_queue_reply_step(reply, &answer, &tally,
+                                                       &waits)
                    != NGX_OK)))
     {
         qc->done(qc->data, NGX_ERROR, NULL);
@@ -462,9 +572,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_time_observed(answer.now,
                                      ngx_current_msec - qc->issued);
 
-    if (qc->leaves) {
-        ngx_http_admission_revoke(&qc->event, &qc->user, answer.clock,
-                                  qc->keep);
+    if (answer.revoked) {
+        qc->tells = 1;
+
+        if (qc->leaves) {
+            ngx_http_admission_revoke(&qc->event, &qc->user, answer.clock,
+                                      qc->keep);
+        }
     }
 
     any = 0;
@@ -477,6 +591,12 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 
         /* the schedule itself decides whether it goes on */
 
+        if (answer.state == NGX_HTTP_ADMISSION_QUEUE_ACTIVE
+            && answer.expires > answer.now / 1000)
+        {
+            state.ends = answer.expires - answer.now / 1000;
+        }
+
         news = ngx_http_admission_event_note(&qc->event, &state,
                                              qc->wakes
                                              || (!qc->step
@@ -486,6 +606,16 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
         if (news) {
             ngx_http_admission_queue_news(qc, news, state.restore);
         }
+    }
+
+    /* ahead of the answer to whoever asked: who left is out everywhere */
+
+    if (qc->tells
+        || tally.n[NGX_HTTP_ADMISSION_TALLY_LOST]
+        || tally.n[NGX_HTTP_ADMISSION_TALLY_ENDED]
+        || (qc->step && tally.n[NGX_HTTP_ADMISSION_TALLY_LEAVES]))
+    {
+        ngx_http_admission_queue_tell(&qc->event, answer.now);
     }
 
     if (tally.n[NGX_HTTP_ADMISSION_TALLY_ADMISSIONS]) {

@@ -23,6 +23,7 @@
 #include "ngx_http_admission_claims.h"
 #include "ngx_http_admission_conf.h"
 #include "ngx_http_admission_script.h"
+#include "ngx_http_admission_zone.h"
 
 
 #define NGX_HTTP_ADMISSION_THRESHOLD_MAX  10000000
@@ -84,6 +85,13 @@ typedef struct {
     int64_t                              rate;      /* measured admissions from
                                                        the line, in 1/1000 a
                                                        second; -1: none yet */
+    ngx_uint_t                           revoked;   /* bool: entry tokens of
+                                                       the user who left */
+
+    /* of a step */
+    int64_t                              due;       /* ms until the next one */
+    ngx_uint_t                           mixed;     /* bool: a host that tells
+                                                       no news steps, too */
 } ngx_http_admission_queue_answer_t;
 
 
@@ -98,13 +106,19 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_ask(
 
 /*
  * Leaves; with beacon set only after NGX_HTTP_ADMISSION_BEACON ms without
- * any heartbeat.
+ * any heartbeat.  held: what the user shows of this event, verified.  Of one
+ * who shows nothing and never was here nothing is noted.
  */
+#define NGX_HTTP_ADMISSION_HELD_NOTHING  0
+#define NGX_HTTP_ADMISSION_HELD_PLACE    1
+#define NGX_HTTP_ADMISSION_HELD_ENTRY    2
+
 #define NGX_HTTP_ADMISSION_BEACON  10000
 
 ngx_http_admission_redis_call_t *ngx_http_admission_queue_leave(
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf, ngx_str_t *user,
-    ngx_uint_t beacon, ngx_http_admission_queue_done_pt done, void *data);
+    ngx_uint_t beacon, ngx_uint_t held, ngx_http_admission_queue_done_pt done,
+    void *data);
 
 /* the operator's calls: the answer has size, active and threshold */
 typedef enum {
@@ -140,12 +154,30 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_step(
 
 /*
  * The set of events with work to do, that other hosts may have added; joins
- * add to it by themselves.
+ * add to it by themselves, once a minute an event, as _mark() does.  It is read
+ * in parts, by SSCAN, from "0" on; NULL: all at once, by SMEMBERS.
  */
 ngx_http_admission_redis_call_t *ngx_http_admission_queue_list(
-    ngx_http_admission_redis_done_pt done, void *data);
+    ngx_str_t *cursor, ngx_http_admission_redis_done_pt done, void *data);
+void ngx_http_admission_queue_mark(ngx_str_t *event);
 void ngx_http_admission_queue_unlist(ngx_str_t *event);
 
+/*
+ * News: events in which entry tokens were ended, and when (us, Redis's); the
+ * answer has those since then, 1,000 at most: an event, a time, an event, ...
+ * in the order of times.  What is older goes by _forget().
+ */
+#define NGX_HTTP_ADMISSION_QUEUE_NEWS  1000
+
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_heard(int64_t since,
+    ngx_http_admission_redis_done_pt done, void *data);
+void ngx_http_admission_queue_forget(int64_t before);
+
+
+/* whether no operator named the event: what it leaves goes soon */
+ngx_uint_t ngx_http_admission_queue_is_brief(
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_event_state_t *state);
 
 /* s until the next poll of one at this position; 0: in, or unknown */
 ngx_uint_t ngx_http_admission_queue_next_poll(int64_t position);

@@ -57,6 +57,8 @@ static void ngx_http_admission_queue_ask_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_queue_leave_body(
     ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_held(
+    ngx_http_admission_api_call_t *call);
 static void ngx_http_admission_queue_leave_done(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 static ngx_int_t ngx_http_admission_queue_left(
@@ -599,14 +601,54 @@ ngx_http_admission_queue_needs_tier1(ngx_http_admission_api_call_t *call,
 static ngx_int_t
 ngx_http_admission_queue_leave_body(ngx_http_admission_api_call_t *call)
 {
+    ngx_int_t                         held;
     ngx_http_admission_redis_call_t  *pending;
 
+    held = ngx_http_admission_queue_held(call);
+
+    if (held == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     pending = ngx_http_admission_queue_leave(&call->event, call->conf,
-                                          &call->who, call->value,
+                                          &call->who, call->value, held,
                                           ngx_http_admission_queue_leave_done,
                                           call);
 
     return ngx_http_admission_api_wait(call, pending);
+}
+
+
+/* what the user shows that was given out here; NGX_ERROR: no memory */
+
+static ngx_int_t
+ngx_http_admission_queue_held(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t                        rc;
+    const char                      *why;
+    ngx_http_admission_claims_t     *entry;
+    ngx_http_admission_queue_ask_t   ask;
+
+    rc = ngx_http_admission_token_find(call->request,
+                                       NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                       &call->event, &call->who, &entry,
+                                       &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_OK) {
+        return NGX_HTTP_ADMISSION_HELD_ENTRY;
+    }
+
+    ngx_memzero(&ask, sizeof(ngx_http_admission_queue_ask_t));
+
+    if (ngx_http_admission_queue_places(call, &ask) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ask.nplaces ? NGX_HTTP_ADMISSION_HELD_PLACE
+                       : NGX_HTTP_ADMISSION_HELD_NOTHING;
 }
 
 

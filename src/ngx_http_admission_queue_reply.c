@@ -48,6 +48,7 @@ enum {
 #define NGX_HTTP_ADMISSION_DID_PLACE_BACK  4
 #define NGX_HTTP_ADMISSION_DID_SLOT_BACK   8
 #define NGX_HTTP_ADMISSION_DID_LEAVE       16
+#define NGX_HTTP_ADMISSION_DID_REVOKE      32
 
 
 /* and a step, as q.told() in lua/queue_step.lua has it */
@@ -55,6 +56,8 @@ enum {
     NGX_HTTP_ADMISSION_STEP_LEFT = 0,
     NGX_HTTP_ADMISSION_STEP_STALE,
     NGX_HTTP_ADMISSION_STEP_EARLY,
+    NGX_HTTP_ADMISSION_STEP_DUE,
+    NGX_HTTP_ADMISSION_STEP_MIXED,
     NGX_HTTP_ADMISSION_STEP_WAITED,     /* a list */
     NGX_HTTP_ADMISSION_STEP_FIELDS
 };
@@ -109,11 +112,14 @@ ngx_http_admission_queue_reply(redisReply *reply,
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
     state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
     state->revoked = 0;
+    state->ends = 0;
 
     ngx_memzero(tally, sizeof(ngx_http_admission_tally_t));
 
     n = tally->n;
     did = v[NGX_HTTP_ADMISSION_REPLY_DID];
+
+    answer->revoked = (did & NGX_HTTP_ADMISSION_DID_REVOKE) ? 1 : 0;
 
     if (did & NGX_HTTP_ADMISSION_DID_JOIN) {
         n[NGX_HTTP_ADMISSION_TALLY_JOINS] = 1;
@@ -156,6 +162,7 @@ invalid:
 
 ngx_int_t
 ngx_http_admission_queue_reply_step(redisReply *reply,
+    ngx_http_admission_queue_answer_t *answer,
     ngx_http_admission_tally_t *tally, ngx_http_admission_waits_t *waits)
 {
     size_t       i;
@@ -187,6 +194,9 @@ ngx_http_admission_queue_reply_step(redisReply *reply,
 
         ngx_http_admission_waited(waits, waited->element[i]->integer);
     }
+
+    answer->due = v[NGX_HTTP_ADMISSION_STEP_DUE];
+    answer->mixed = (v[NGX_HTTP_ADMISSION_STEP_MIXED] != 0);
 
     tally->n[NGX_HTTP_ADMISSION_TALLY_ADMISSIONS] = waited->elements;
     tally->n[NGX_HTTP_ADMISSION_TALLY_LEAVES] =

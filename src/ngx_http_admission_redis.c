@@ -448,6 +448,7 @@ ngx_http_admission_redis_issue(ngx_http_admission_redis_t *redis,
                                      call->command + call->size);
 
     if (ngx_http_admission_redis_send(call) != NGX_OK) {
+        ngx_http_admission_redis_count_break();
         ngx_http_admission_redis_count_end(call->kind,
                                            NGX_HTTP_ADMISSION_REDIS_UNSENT);
         ngx_http_admission_redis_free(call);
@@ -574,6 +575,10 @@ ngx_http_admission_redis_answer(ngx_http_admission_redis_call_t *call,
             reply = NULL;
 
         } else {
+            if (ngx_http_admission_redis_is_refusal(reply)) {
+                ngx_http_admission_redis_count_break();
+            }
+
             ngx_http_admission_redis_log_error(redis, call->node, reply);
         }
     }
@@ -596,6 +601,8 @@ ngx_http_admission_redis_late(ngx_http_admission_redis_call_t *call)
     call->done = NULL;
     call->data = NULL;
 
+    ngx_http_admission_redis_count_break();
+
     if (done) {
         done(data, NGX_ERROR, NULL);
     }
@@ -614,6 +621,7 @@ ngx_http_admission_redis_complete(ngx_http_admission_redis_call_t *call,
     own = call->own;
 
     if (rc == NGX_ERROR) {
+        ngx_http_admission_redis_count_break();
         ngx_http_admission_redis_count_end(call->kind,
                                            NGX_HTTP_ADMISSION_REDIS_LOST);
     } else {

@@ -136,6 +136,11 @@ ngx_http_admission_redis_count_answer(ngx_uint_t kind, uint64_t issued,
             ngx_http_admission_redis_counts->heard = ngx_current_msec;
         }
 
+        if (ngx_http_admission_redis_counts->since == 0) {
+            ngx_http_admission_redis_counts->since =
+                                     ngx_current_msec ? ngx_current_msec : 1;
+        }
+
     } else {
         ngx_http_admission_redis_count_end(kind,
                                            NGX_HTTP_ADMISSION_REDIS_ERROR);
@@ -158,6 +163,17 @@ ngx_http_admission_redis_count_answer(ngx_uint_t kind, uint64_t issued,
 
     (void) ngx_atomic_fetch_add(&calls->us, us);
     (void) ngx_atomic_fetch_add(&calls->buckets[i], 1);
+}
+
+
+void
+ngx_http_admission_redis_count_break(void)
+{
+    /* a worker that leaves closes its connections: that is no break */
+
+    if (ngx_http_admission_redis_counts && !ngx_exiting && !ngx_terminate) {
+        ngx_http_admission_redis_counts->since = 0;
+    }
 }
 
 
@@ -194,6 +210,7 @@ ngx_http_admission_redis_masters(uint32_t hash)
     }
 
     ngx_http_admission_redis_count(NGX_HTTP_ADMISSION_REDIS_FAILOVERS);
+    ngx_http_admission_redis_count_break();
 
     return NGX_OK;
 }

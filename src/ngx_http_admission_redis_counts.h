@@ -50,6 +50,9 @@ typedef struct {
     ngx_atomic_t                n[NGX_HTTP_ADMISSION_REDIS_COUNTS];
     ngx_atomic_t                heard;          /* ms, when a call was last
                                                    answered well; 0: never */
+    ngx_atomic_t                since;          /* ms, when calls began to be
+                                                   answered well, without a
+                                                   break; 0: not just now */
     ngx_atomic_t                masters;        /* a hash of their names; 0:
                                                    never heard */
 
@@ -101,6 +104,12 @@ uint64_t ngx_http_admission_redis_clock(void);
 /* a call that was issued then was answered; good: not with an error */
 void ngx_http_admission_redis_count_answer(ngx_uint_t kind, uint64_t issued,
     ngx_uint_t good);
+
+/*
+ * What Redis holds may be another thing from here on, or was not heard of: a
+ * call was lost or refused, a connection ended, a clock jumped.
+ */
+void ngx_http_admission_redis_count_break(void);
 
 /* it was not */
 void ngx_http_admission_redis_count_end(ngx_uint_t kind,

@@ -96,6 +96,8 @@ ngx_http_admission_redis_fail(ngx_http_admission_redis_conn_t *conn,
 
         /* Redis went away, or closes what is idle: the next call will tell */
 
+        ngx_http_admission_redis_count_break();
+
         ngx_log_error(NGX_LOG_INFO, &conn->log, err,
                       "admission: redis %V: idle %s", conn->name, text);
 

@@ -371,3 +371,37 @@ ngx_http_admission_redis_is_wrong_node(redisReply *reply)
 
     return ngx_strstr(reply->str, ": -READONLY ") != NULL;
 }
+
+
+ngx_uint_t
+ngx_http_admission_redis_is_refusal(redisReply *reply)
+{
+    u_char      *p;
+    ngx_uint_t   i;
+
+    static char  *codes[] = {
+        "OOM",
+        "MISCONF",
+        "NOREPLICAS",
+        "READONLY",
+        "LOADING",
+        "MASTERDOWN",
+        "CLUSTERDOWN",
+        "BUSY",
+        NULL
+    };
+
+    /* Redis before 7 wraps what a command of a script met, as above */
+
+    p = (u_char *) ngx_strstr(reply->str, ": -");
+
+    for (i = 0; codes[i]; i++) {
+        if (ngx_http_admission_redis_is(reply, codes[i])
+            || (p && ngx_strncmp(p + 3, codes[i], ngx_strlen(codes[i])) == 0))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -43,5 +43,8 @@ ngx_int_t ngx_http_admission_redis_field(char *buf, size_t size,
 /* whether Redis will say the same to everything, on this connection */
 ngx_uint_t ngx_http_admission_redis_is_wrong_node(redisReply *reply);
 
+/* whether Redis takes no writes for now, whoever asks for them */
+ngx_uint_t ngx_http_admission_redis_is_refusal(redisReply *reply);
+
 
 #endif /* _NGX_HTTP_ADMISSION_REDIS_REPLY_H_INCLUDED_ */

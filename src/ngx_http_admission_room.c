@@ -126,12 +126,19 @@ ngx_http_admission_event_is_named(ngx_http_admission_main_conf_t *mcf,
 
     en = ngx_http_admission_event_lookup_locked(zone, event);
 
-    named = (en && (en->state.threshold >= 0
-                    || (en->room && en->room->room.activation)));
+    named = (en && ngx_http_admission_event_is_set_locked(en));
 
     ngx_http_admission_zone_unlock(zone);
 
     return named;
+}
+
+
+ngx_uint_t
+ngx_http_admission_event_is_set_locked(ngx_http_admission_event_node_t *en)
+{
+    return en->state.threshold >= 0
+           || (en->room && en->room->room.activation);
 }
 
 

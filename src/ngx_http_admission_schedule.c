@@ -3,8 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The worker that holds the host's lease looks many times a second
- * for events that are due, and issues a step for each.  All timers are
- * cancelable: none of them keeps a leaving worker.
+ * for events that are due, and issues a step for each.  Where people wait one
+ * is due every admit_interval; where nobody does, when a slot ends, and when
+ * another host tells that it ended a token.  All timers are cancelable: none of
+ * them keeps a leaving worker.
  */
 
 
@@ -14,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_room.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_schedule_rooms.h"
 #include "ngx_http_admission_slots.h"
@@ -21,21 +24,36 @@
 
 
 #define NGX_HTTP_ADMISSION_TICK         50      /* ms */
-#define NGX_HTTP_ADMISSION_STEP_MAX     500     /* ms between steps, at most:
-                                                   revocations come with them
-                                                   and are to be known within
-                                                   1 s; Redis takes 10 s
-                                                   without any for a gap */
-#define NGX_HTTP_ADMISSION_STEP_IDLE    800     /* ms, with nobody there: for
-                                                   revocations alone */
+#define NGX_HTTP_ADMISSION_STEP_MAX     500     /* ms between steps, at most,
+                                                   where people wait, or news
+                                                   can't be relied on */
+#define NGX_HTTP_ADMISSION_STEP_IDLE    300000  /* ms, where nobody does: half
+                                                   of what Redis keeps an event
+                                                   without users for */
 #define NGX_HTTP_ADMISSION_KEEP         120000  /* ms that an event without
-                                                   work is looked after, and
+                                                   users is looked after, and
                                                    token_ttl */
+#define NGX_HTTP_ADMISSION_KEEP_BRIEF   600000  /* one that no operator named:
+                                                   as long as Redis keeps it,
+                                                   see lua/queue_lib.lua */
+#define NGX_HTTP_ADMISSION_KEEP_EMPTY   5000    /* one in which there never was
+                                                   anybody */
 #define NGX_HTTP_ADMISSION_STEPS        256     /* out at once */
 #define NGX_HTTP_ADMISSION_STEP_WAIT    2000    /* ms, for one that does not
                                                    come back */
 #define NGX_HTTP_ADMISSION_LEARN        500     /* ms between looks at
                                                    queue:active-events */
+#define NGX_HTTP_ADMISSION_LISTEN       250     /* ms, for news */
+#define NGX_HTTP_ADMISSION_NEWS_LATE    3000000 /* us that they may come behind
+                                                   others that are later */
+#define NGX_HTTP_ADMISSION_NEWS_KEEP    60000000        /* us */
+#define NGX_HTTP_ADMISSION_NEWS_TRIM    10000   /* ms between trimming them */
+#define NGX_HTTP_ADMISSION_WATCHFUL     60000   /* ms, after something that says
+                                                   that news can't be relied on
+                                                   */
+#define NGX_HTTP_ADMISSION_UNNAMED      3000    /* events that no operator
+                                                   named, that are learned from
+                                                   the list */
 
 
 static void ngx_http_admission_schedule_tick(ngx_event_t *ev);
@@ -46,19 +64,52 @@ static void ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 static void ngx_http_admission_schedule_report(void);
 static ngx_msec_t ngx_http_admission_schedule_interval(
     ngx_http_admission_event_conf_t *conf);
+static ngx_msec_t ngx_http_admission_schedule_keep(
+    ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_answer_t *answer, ngx_uint_t brief);
 
 static void ngx_http_admission_schedule_learn(void);
 static void ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
     redisReply *reply);
+static void ngx_http_admission_schedule_learned_all(redisReply *reply);
+static void ngx_http_admission_schedule_learned_event(redisReply *element);
+
+static void ngx_http_admission_schedule_listen(int64_t since);
+static void ngx_http_admission_schedule_heard(void *data, ngx_int_t rc,
+    redisReply *reply);
+static ngx_int_t ngx_http_admission_schedule_heard_event(redisReply *event,
+    int64_t time);
+static int64_t ngx_http_admission_schedule_time(redisReply *reply);
 
 
 static ngx_http_admission_main_conf_t  *ngx_http_admission_schedule_conf;
 static ngx_connection_t                 ngx_http_admission_schedule_dumb;
 static ngx_event_t                      ngx_http_admission_schedule_timer;
 static ngx_http_admission_slots_t       ngx_http_admission_schedule_slots;
-static ngx_msec_t                       ngx_http_admission_schedule_looked;
-static ngx_uint_t                       ngx_http_admission_schedule_looking;
 static ngx_uint_t                       ngx_http_admission_schedule_holds;
+
+
+/* reading queue:active-events */
+static struct {
+    ngx_msec_t                          last;
+    ngx_str_t                           cursor;     /* of the next part */
+    u_char                              text[NGX_INT64_LEN];
+    unsigned                            out:1;
+    unsigned                            first:1;    /* the first time through:
+                                                       without a pause */
+    unsigned                            whole:1;    /* SSCAN is refused */
+} ngx_http_admission_schedule_list;
+
+
+/* and news */
+static struct {
+    ngx_msec_t                          last;
+    ngx_msec_t                          trimmed;
+    int64_t                             since;      /* us, of the read under
+                                                       way */
+    unsigned                            out:1;
+    unsigned                            refused:1;
+} ngx_http_admission_schedule_news;
 
 
 ngx_int_t
@@ -126,12 +177,31 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
 
     ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
 
-    if (!ngx_http_admission_schedule_holds
-        || ngx_current_msec - ngx_http_admission_schedule_looked
-           >= NGX_HTTP_ADMISSION_LEARN)
-    {
+    if (!ngx_http_admission_schedule_holds) {
         ngx_http_admission_schedule_holds = 1;
+        ngx_http_admission_schedule_list.first = 1;
+        ngx_http_admission_schedule_list.cursor.len = 0;
         ngx_http_admission_schedule_learn();
+        ngx_http_admission_schedule_listen(0);
+    }
+
+    if (ngx_current_msec - ngx_http_admission_schedule_list.last
+        >= NGX_HTTP_ADMISSION_LEARN)
+    {
+        ngx_http_admission_schedule_learn();
+    }
+
+    if (ngx_current_msec - ngx_http_admission_schedule_news.last
+        >= NGX_HTTP_ADMISSION_LISTEN)
+    {
+        ngx_http_admission_schedule_listen(ngx_http_admission_now_us()
+                                           - NGX_HTTP_ADMISSION_NEWS_LATE);
+    }
+
+    /* what was missed meanwhile is told by no news */
+
+    if (ngx_http_admission_regained()) {
+        ngx_http_admission_events_recall();
     }
 
     ngx_http_admission_schedule_steps(ev->log);
@@ -180,6 +250,7 @@ static void
 ngx_http_admission_schedule_step(ngx_str_t *event)
 {
     ngx_http_admission_slot_t        *slot;
+    ngx_http_admission_stepped_t      stepped;
     ngx_http_admission_event_conf_t  *conf;
 
     conf = ngx_http_admission_event_conf(ngx_http_admission_schedule_conf,
@@ -189,9 +260,14 @@ ngx_http_admission_schedule_step(ngx_str_t *event)
         /* no longer an event here: nobody of this host is in its queue */
 
         ngx_http_admission_event_empty(event);
-        (void) ngx_http_admission_event_next(event, 0,
-                                             NGX_HTTP_ADMISSION_STEP_IDLE,
-                                             NGX_HTTP_ADMISSION_KEEP);
+
+        ngx_memzero(&stepped, sizeof(ngx_http_admission_stepped_t));
+
+        stepped.answered = 1;
+        stepped.delay = NGX_HTTP_ADMISSION_STEP_IDLE;
+        stepped.keep = NGX_HTTP_ADMISSION_KEEP;
+
+        (void) ngx_http_admission_event_next(event, &stepped);
         return;
     }
 
@@ -217,33 +293,59 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 {
     ngx_http_admission_slot_t  *slot = data;
 
-    ngx_uint_t  work;
-    ngx_msec_t  delay;
+    ngx_http_admission_stepped_t      stepped;
+    ngx_http_admission_event_state_t  state;
 
-    work = 1;
-    delay = ngx_http_admission_schedule_interval(slot->conf);
+    ngx_memzero(&stepped, sizeof(ngx_http_admission_stepped_t));
+
+    stepped.work = 1;
+    stepped.urgent = 1;
+    stepped.delay = ngx_http_admission_schedule_interval(slot->conf);
 
     if (rc == NGX_OK) {
-        work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
+        ngx_http_admission_event_get(&slot->event, &state);
+
+        stepped.answered = 1;
+        stepped.work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
+        stepped.urgent = (answer->size > 0 || answer->score);
+        stepped.brief = ngx_http_admission_queue_is_brief(slot->conf, &state);
+        stepped.keep = ngx_http_admission_schedule_keep(slot->conf, answer,
+                                                        stepped.brief);
+
+        if (answer->mixed) {
+            ngx_http_admission_watchful(NGX_HTTP_ADMISSION_WATCHFUL);
+        }
 
         if (answer->score) {
-            delay = 0;
+            stepped.delay = 0;
 
-        } else if (!work) {
-            delay = NGX_HTTP_ADMISSION_STEP_IDLE;
+        } else if (ngx_http_admission_is_watchful()) {
+            stepped.delay = NGX_HTTP_ADMISSION_STEP_MAX;
+
+        } else if (!stepped.work) {
+            stepped.delay = NGX_HTTP_ADMISSION_STEP_IDLE;
+
+        } else if (!stepped.urgent) {
+            stepped.delay = ngx_min(answer->due, NGX_HTTP_ADMISSION_STEP_IDLE);
+        }
+
+        if (state.threshold >= 0 && slot->conf->sn.str.len == 0) {
+
+            /* that it was named is told to hosts by the list alone */
+
+            stepped.keep = NGX_MAX_INT32_VALUE;
+            ngx_http_admission_queue_mark(&slot->event);
         }
     }
 
-    if (ngx_http_admission_event_next(&slot->event, work, delay,
-                                      NGX_HTTP_ADMISSION_KEEP
-                                      + slot->conf->token_ttl))
-    {
+    if (ngx_http_admission_event_next(&slot->event, &stepped)) {
+
         /* who joins now adds it again, or did so within the minute */
 
         ngx_http_admission_queue_unlist(&slot->event);
     }
 
-    if (delay == 0 && !ngx_exiting) {
+    if (stepped.delay == 0 && !ngx_exiting) {
         ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
         ngx_http_admission_schedule_step(&slot->event);
         ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
@@ -281,22 +383,61 @@ ngx_http_admission_schedule_interval(ngx_http_admission_event_conf_t *conf)
 }
 
 
-/* what other hosts have added; a host that died left its events here */
+/*
+ * By then no token is good that was ended in it, and hosts that start need not
+ * learn of it.
+ */
+
+static ngx_msec_t
+ngx_http_admission_schedule_keep(ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_queue_answer_t *answer, ngx_uint_t brief)
+{
+    if (answer->epoch == 0) {
+        return NGX_HTTP_ADMISSION_KEEP_EMPTY;
+    }
+
+    if (brief) {
+        return ngx_max(NGX_HTTP_ADMISSION_KEEP_BRIEF,
+                       ngx_min(conf->token_ttl
+                               + NGX_HTTP_ADMISSION_LEEWAY * 1000,
+                               conf->active_ttl));
+    }
+
+    return NGX_HTTP_ADMISSION_KEEP + conf->token_ttl;
+}
+
+
+/*
+ * What other hosts have added, a part at a time, since it may be long; a host
+ * that died left its events here.
+ */
 
 static void
 ngx_http_admission_schedule_learn(void)
 {
-    ngx_http_admission_schedule_looked = ngx_current_msec;
+    ngx_str_t  *cursor;
 
-    if (ngx_http_admission_schedule_looking) {
+    ngx_http_admission_schedule_list.last = ngx_current_msec;
+
+    if (ngx_http_admission_schedule_list.out) {
         return;
     }
 
-    if (ngx_http_admission_queue_list(ngx_http_admission_schedule_learned,
+    cursor = &ngx_http_admission_schedule_list.cursor;
+    cursor->data = ngx_http_admission_schedule_list.text;
+
+    if (cursor->len == 0) {
+        cursor->data[0] = '0';
+        cursor->len = 1;
+    }
+
+    if (ngx_http_admission_queue_list(ngx_http_admission_schedule_list.whole
+                                      ? NULL : cursor,
+                                      ngx_http_admission_schedule_learned,
                                       NULL)
         != NULL)
     {
-        ngx_http_admission_schedule_looking = 1;
+        ngx_http_admission_schedule_list.out = 1;
     }
 }
 
@@ -305,40 +446,248 @@ static void
 ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
     redisReply *reply)
 {
-    size_t       i;
-    u_char       buf[NGX_HTTP_ADMISSION_EVENT_MAX];
-    ngx_str_t    id;
-    redisReply  *element;
+    ngx_str_t   *cursor;
+    redisReply  *next;
 
-    ngx_http_admission_schedule_looking = 0;
+    ngx_http_admission_schedule_list.out = 0;
+
+    if (rc == NGX_DECLINED && !ngx_http_admission_schedule_list.whole) {
+
+        /* permissions of before know SMEMBERS alone */
+
+        ngx_http_admission_schedule_list.whole = 1;
+        ngx_http_admission_schedule_learn();
+        return;
+    }
 
     if (rc != NGX_OK || reply->type != REDIS_REPLY_ARRAY) {
         return;
     }
 
-    for (i = 0; i < reply->elements; i++) {
-        element = reply->element[i];
-
-        if (element->type != REDIS_REPLY_STRING) {
-            continue;
-        }
-
-        id.len = element->len;
-        id.data = (u_char *) element->str;
-
-        if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
-            continue;
-        }
-
-        id.data = buf;
-
-        if (ngx_http_admission_event_conf(ngx_http_admission_schedule_conf,
-                                          &id)
-            == NULL)
-        {
-            continue;
-        }
-
-        (void) ngx_http_admission_event_watch(&id);
+    if (ngx_http_admission_schedule_list.whole) {
+        ngx_http_admission_schedule_learned_all(reply);
+        return;
     }
+
+    if (reply->elements != 2
+        || reply->element[0]->type != REDIS_REPLY_STRING
+        || reply->element[1]->type != REDIS_REPLY_ARRAY)
+    {
+        return;
+    }
+
+    ngx_http_admission_schedule_learned_all(reply->element[1]);
+
+    next = reply->element[0];
+    cursor = &ngx_http_admission_schedule_list.cursor;
+
+    if ((size_t) next->len > sizeof(ngx_http_admission_schedule_list.text)
+        || (next->len == 1 && next->str[0] == '0'))
+    {
+        cursor->len = 0;
+        ngx_http_admission_schedule_list.first = 0;
+        return;
+    }
+
+    cursor->len = next->len;
+    ngx_memcpy(cursor->data, next->str, next->len);
+
+    if (ngx_http_admission_schedule_list.first && !ngx_exiting) {
+        ngx_http_admission_schedule_learn();
+    }
+}
+
+
+static void
+ngx_http_admission_schedule_learned_all(redisReply *reply)
+{
+    size_t  i;
+
+    for (i = 0; i < reply->elements; i++) {
+        ngx_http_admission_schedule_learned_event(reply->element[i]);
+    }
+}
+
+
+/*
+ * There is no end of events that anybody made up, but few have users at a time:
+ * the others wait until those that are known have left the list.
+ */
+
+static void
+ngx_http_admission_schedule_learned_event(redisReply *element)
+{
+    u_char                           buf[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_str_t                        id;
+    ngx_http_admission_main_conf_t  *mcf;
+
+    mcf = ngx_http_admission_schedule_conf;
+
+    if (element->type != REDIS_REPLY_STRING) {
+        return;
+    }
+
+    id.len = element->len;
+    id.data = (u_char *) element->str;
+
+    if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
+        return;
+    }
+
+    id.data = buf;
+
+    if (ngx_http_admission_event_conf(mcf, &id) == NULL) {
+        return;
+    }
+
+    if (ngx_http_admission_event_line(mcf, &id) == NULL
+        && ngx_http_admission_events_working() > NGX_HTTP_ADMISSION_UNNAMED
+        && !ngx_http_admission_event_is_named(mcf, &id))
+    {
+        return;
+    }
+
+    (void) ngx_http_admission_event_watch(&id);
+}
+
+
+static void
+ngx_http_admission_schedule_listen(int64_t since)
+{
+    ngx_http_admission_schedule_news.last = ngx_current_msec;
+
+    if (ngx_http_admission_schedule_news.out) {
+        return;
+    }
+
+    if (ngx_http_admission_queue_heard(ngx_max(since, 0),
+                                       ngx_http_admission_schedule_heard, NULL)
+        != NULL)
+    {
+        ngx_http_admission_schedule_news.out = 1;
+        ngx_http_admission_schedule_news.since = since;
+    }
+
+    if (ngx_current_msec - ngx_http_admission_schedule_news.trimmed
+        >= NGX_HTTP_ADMISSION_NEWS_TRIM)
+    {
+        ngx_http_admission_schedule_news.trimmed = ngx_current_msec;
+        ngx_http_admission_queue_forget(ngx_http_admission_now_us()
+                                        - NGX_HTTP_ADMISSION_NEWS_KEEP);
+    }
+}
+
+
+static void
+ngx_http_admission_schedule_heard(void *data, ngx_int_t rc, redisReply *reply)
+{
+    size_t      i;
+    int64_t     time, last;
+    ngx_uint_t  fresh;
+
+    ngx_http_admission_schedule_news.out = 0;
+
+    if (rc == NGX_DECLINED) {
+
+        if (!ngx_http_admission_schedule_news.refused) {
+            ngx_http_admission_schedule_news.refused = 1;
+
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                          "admission: redis refuses the key \"{}:news\", all "
+                          "events are asked for twice a second instead");
+        }
+
+        ngx_http_admission_watchful(NGX_HTTP_ADMISSION_WATCHFUL);
+        return;
+    }
+
+    if (rc != NGX_OK || reply->type != REDIS_REPLY_ARRAY) {
+        return;
+    }
+
+    ngx_http_admission_schedule_news.refused = 0;
+
+    last = 0;
+    fresh = 0;
+
+    for (i = 0; i + 1 < reply->elements; i += 2) {
+        time = ngx_http_admission_schedule_time(reply->element[i + 1]);
+
+        if (time < 0) {
+            continue;
+        }
+
+        last = time;
+
+        if (ngx_http_admission_schedule_heard_event(reply->element[i], time)
+            == NGX_OK)
+        {
+            fresh = 1;
+        }
+    }
+
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 1);
+
+    if (fresh && !ngx_exiting) {
+        ngx_http_admission_schedule_steps(ngx_cycle->log);
+    }
+
+    if (reply->elements == 2 * NGX_HTTP_ADMISSION_QUEUE_NEWS
+        && last > ngx_http_admission_schedule_news.since
+        && !ngx_exiting)
+    {
+        ngx_http_admission_schedule_listen(last);
+    }
+
+    ngx_http_admission_redis_background(ngx_http_admission_redis(), 0);
+}
+
+
+static ngx_int_t
+ngx_http_admission_schedule_heard_event(redisReply *event, int64_t time)
+{
+    u_char     buf[NGX_HTTP_ADMISSION_EVENT_MAX];
+    ngx_int_t  rc;
+    ngx_str_t  id;
+
+    if (event->type != REDIS_REPLY_STRING) {
+        return NGX_DECLINED;
+    }
+
+    id.len = event->len;
+    id.data = (u_char *) event->str;
+
+    if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    id.data = buf;
+
+    if (ngx_http_admission_event_conf(ngx_http_admission_schedule_conf, &id)
+        == NULL)
+    {
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_http_admission_event_news(&id, time);
+
+    if (rc == NGX_AGAIN) {
+        ngx_http_admission_schedule_step(&id);
+        return NGX_DECLINED;
+    }
+
+    return rc;
+}
+
+
+/* a score, as Redis has one: a number, in text; -1: it is none of ours */
+
+static int64_t
+ngx_http_admission_schedule_time(redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_STRING) {
+        return -1;
+    }
+
+    return ngx_atoof((u_char *) reply->str, reply->len);
 }

@@ -19,6 +19,13 @@
 #define NGX_HTTP_ADMISSION_ZONE_NODES  4
 
 
+/* ms by which Redis's clock, or this host's, jumps rather than drifts */
+#define NGX_HTTP_ADMISSION_JUMP         30000
+
+/* ms without a beat, after which the host itself stood still */
+#define NGX_HTTP_ADMISSION_STOOD_STILL  5000
+
+
 /*
  * What is inside happens while "inside" says so, in the eyes of whoever finds
  * that this process is dead: the compiler is all that could let it be seen
@@ -326,6 +333,8 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         zone->sh->offset = ozone->sh->offset;
         zone->sh->beat = ozone->sh->beat;
         zone->sh->redis.heard = ozone->sh->redis.heard;
+        zone->sh->redis.since = ozone->sh->redis.since;
+        zone->sh->recalled = ozone->sh->recalled;
         zone->sh->redis.masters = ozone->sh->redis.masters;
 
         ngx_memcpy((void *) zone->sh->redis.n, (void *) ozone->sh->redis.n,
@@ -411,7 +420,51 @@ ngx_http_admission_time_observed(int64_t redis, ngx_msec_t elapsed)
         return;
     }
 
+    if (ngx_abs(offset
+                - (ngx_atomic_int_t) ngx_http_admission_zone->sh->offset)
+        > NGX_HTTP_ADMISSION_JUMP)
+    {
+        ngx_http_admission_redis_count_break();
+    }
+
     ngx_http_admission_zone->sh->offset = (ngx_atomic_t) offset;
+}
+
+
+ngx_msec_t
+ngx_http_admission_in_touch(void)
+{
+    ngx_msec_t  since;
+
+    since = ngx_http_admission_zone->sh->redis.since;
+
+    return since ? ngx_http_admission_zone_since(since) + 1 : 0;
+}
+
+
+ngx_uint_t
+ngx_http_admission_zone_heard(void)
+{
+    return ngx_http_admission_zone->sh->redis.heard != 0;
+}
+
+
+ngx_uint_t
+ngx_http_admission_regained(void)
+{
+    ngx_msec_t                   since;
+    ngx_http_admission_shctx_t  *sh;
+
+    sh = ngx_http_admission_zone->sh;
+    since = sh->redis.since;
+
+    if (since == 0 || since == sh->recalled) {
+        return 0;
+    }
+
+    sh->recalled = since;
+
+    return 1;
 }
 
 
@@ -431,6 +484,13 @@ ngx_http_admission_lease_take(void)
                > NGX_HTTP_ADMISSION_LEASE);
 
     if (held) {
+
+        if (ngx_http_admission_zone_since(sh->beat)
+            > NGX_HTTP_ADMISSION_STOOD_STILL)
+        {
+            ngx_http_admission_redis_count_break();
+        }
+
         sh->holder = ngx_pid;
         sh->beat = ngx_current_msec;
     }

@@ -46,6 +46,16 @@ typedef struct {
                                                of those that steps return */
     ngx_msec_t                  restore;    /* for how long places and tokens
                                                are still being restored */
+
+    ngx_msec_t                  ends;       /* in which some slot does, as far
+                                               as the answer says; 0: it does
+                                               not say */
+
+    /* of this host, not of an answer */
+    ngx_msec_t                  idle;       /* since it last had users */
+    ngx_uint_t                  named;      /* bool: an operator set its
+                                               threshold, or activated its
+                                               waiting room */
 } ngx_http_admission_event_state_t;
 
 
@@ -86,6 +96,20 @@ time_t ngx_http_admission_now(void);
  * issued elapsed ms ago.
  */
 void ngx_http_admission_time_observed(int64_t redis, ngx_msec_t elapsed);
+
+
+/*
+ * For how long, ms, this host has been in touch with Redis: no call was lost or
+ * refused, no clock jumped and the schedule stood still at no time; 0: it was
+ * not just now.  Lock-free.
+ */
+ngx_msec_t ngx_http_admission_in_touch(void);
+
+/* whether Redis ever answered this host, so that its time is known */
+ngx_uint_t ngx_http_admission_zone_heard(void);
+
+/* whether it is in touch again since it was last asked; of the lease's holder */
+ngx_uint_t ngx_http_admission_regained(void);
 
 
 /*
@@ -142,17 +166,50 @@ void ngx_http_admission_event_unmark(ngx_str_t *id);
 
 /*
  * The schedule.  _due() pushes to ids (ngx_str_t, copied into pool) up to
- * max events that are due for a step now and puts them off for delay ms, in
- * case no answer comes; NGX_ERROR: no memory.  _next() says how the step
- * went: work left, and in how many ms the next one is due.  It returns 1 if
- * the event has had no work for keep ms, and is no longer looked after: so
- * long hosts that start must be able to learn what was revoked.
+ * max events that are due for a step now, those where people wait first, and
+ * puts them off for delay ms, in case no answer comes; NGX_ERROR: no memory.
+ * _next() says how the step went: work (users are there), urgent (some wait),
+ * and in how many ms the next step is due; brief: no operator named the event.
+ * It returns 1 if the event has had no users for keep ms, and is no longer
+ * looked after: so long hosts that start must be able to learn what was
+ * revoked.  Of a brief event the host forgets its life then.
  */
+
+typedef struct {
+    unsigned                    answered:1; /* by Redis, and well */
+    unsigned                    work:1;
+    unsigned                    urgent:1;
+    unsigned                    brief:1;
+    ngx_msec_t                  delay;
+    ngx_msec_t                  keep;
+} ngx_http_admission_stepped_t;
 
 ngx_int_t ngx_http_admission_events_due(ngx_pool_t *pool, ngx_array_t *ids,
     ngx_uint_t max, ngx_msec_t delay);
-ngx_uint_t ngx_http_admission_event_next(ngx_str_t *id, ngx_uint_t work,
-    ngx_msec_t delay, ngx_msec_t keep);
+ngx_uint_t ngx_http_admission_event_next(ngx_str_t *id,
+    ngx_http_admission_stepped_t *stepped);
+
+/*
+ * Another host told, at the time in us of Redis, that something changed in the
+ * event.  NGX_OK: it is due for a step now; NGX_DECLINED: that was looked after
+ * before; NGX_AGAIN: there is no room to remember either.
+ */
+ngx_int_t ngx_http_admission_event_news(ngx_str_t *id, int64_t time);
+
+/* all events are due for a step, since this host may have missed something */
+void ngx_http_admission_events_recall(void);
+
+/*
+ * News from other hosts cannot be relied on for the next ms; whether it can.
+ */
+void ngx_http_admission_watchful(ngx_msec_t ms);
+ngx_uint_t ngx_http_admission_is_watchful(void);
+
+/* how many events are looked after */
+ngx_uint_t ngx_http_admission_events_working(void);
+
+/* ms by which the schedule is behind with what is due */
+ngx_msec_t ngx_http_admission_schedule_lag(void);
 
 /* what is no event any more has no users: nobody asks Redis about them */
 void ngx_http_admission_event_empty(ngx_str_t *id);

@@ -66,13 +66,15 @@ typedef struct ngx_http_admission_name_s  ngx_http_admission_name_t;
 typedef struct {
     u_char                      color;
     u_char                      len;
-    u_char                      working;    /* in the queue of the schedule */
+    u_char                      working;    /* in a tree of the schedule, */
+    u_char                      tree;       /* this one */
+    u_char                      owing;      /* a step is owed */
     u_char                      marked;
     u_char                      active;     /* the room: lru is in rooms */
     u_char                      restoring;  /* the log was told that it is */
 
     ngx_queue_t                 lru;
-    ngx_queue_t                 work;
+    ngx_rbtree_node_t           work;       /* key: when to step next, ms */
 
     ngx_http_admission_room_node_t  *room;  /* NULL: none known */
     ngx_http_admission_name_t  *name;       /* NULL: it has none */
@@ -80,14 +82,21 @@ typedef struct {
     ngx_msec_t                  synced;     /* when its queue was last heard
                                                of */
     ngx_msec_t                  mark;       /* when last marked */
-    ngx_msec_t                  due;        /* when the next step is */
-    ngx_msec_t                  busy;       /* when there last was work */
+    ngx_msec_t                  owed;       /* since when, where one is */
+    ngx_msec_t                  busy;       /* when it last had users */
+    int64_t                     news;       /* ms, Redis's: the last told of
+                                               that was looked after */
     ngx_msec_t                  restore;    /* until when data is restored */
 
     ngx_http_admission_event_state_t  state;
 
     u_char                      id[1];
 } ngx_http_admission_event_node_t;
+
+
+/* of the schedule: two of which one is idle, the other recalled, and */
+#define NGX_HTTP_ADMISSION_URGENT  2
+#define NGX_HTTP_ADMISSION_TREES   3
 
 
 typedef struct {
@@ -103,7 +112,20 @@ typedef struct {
     ngx_rbtree_node_t           events_sentinel;
     ngx_queue_t                 lru;        /* of events, latest first, but
                                                for those with active rooms */
-    ngx_queue_t                 work;       /* of those to be stepped */
+    ngx_rbtree_t                work[NGX_HTTP_ADMISSION_TREES];
+                                            /* of those to be stepped, by due
+                                               time */
+    ngx_rbtree_node_t           work_sentinel;      /* of all of them */
+    ngx_uint_t                  idle;       /* the tree of those in which
+                                               nobody waits; the other one's
+                                               are all due: recalled */
+    ngx_uint_t                  recall;     /* bool: again, after that */
+    ngx_uint_t                  nwork;
+    ngx_msec_t                  recalled;   /* when touch with Redis began, as
+                                               it was when all events were
+                                               recalled last */
+    ngx_msec_t                  watchful;   /* until when news from others is
+                                               not relied on; 0: it is */
 
     ngx_queue_t                 rooms;      /* active, latest stepped last;
                                                these are never forgotten */
@@ -216,6 +238,10 @@ void *ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
 /* NULL: no waiting room of it is known */
 ngx_http_admission_event_node_t *ngx_http_admission_room_node_locked(
     ngx_http_admission_zone_t *zone, ngx_str_t *event);
+
+/* an operator set its threshold, or activated its waiting room */
+ngx_uint_t ngx_http_admission_event_is_set_locked(
+    ngx_http_admission_event_node_t *en);
 
 /*
  * Since when an event that no list had is not active for certain (us); 0: not

@@ -77,10 +77,15 @@ sub now ($later) {
 sub both ($script, $host, @args) {
     my (%answer, $reply);
 
+    # what a host knows of the time, and for how long it has been in touch
+    my @touch = pick([ 0, 0 ], map { [ int($us / 1000) + int rand 200, $_ ] }
+                               0, int rand 5000, int rand 3e5, 1e8)->@*;
+    $touch[0] += pick(-1, 1) * int rand 1e6 if rand() < 0.05;
+
     for my $side (qw(fast slow)) {
         $reply = $redis->cmd('EVALSHA', $sha{$side}{$script}, scalar @KEYS,
                              (map { "{$side}:$_" } @KEYS), 'e', $threshold,
-                             @CONF, @$host, @args);
+                             @CONF, @$host, @touch, @args);
         $answer{$side} = json_encode($reply);
     }
 
@@ -101,7 +106,7 @@ sub both ($script, $host, @args) {
 sub history ($calls) {
     my (@places, @entries);
     my @users = map { "u$_" } 1 .. 3 + rand 10;
-    my $nothing = [ 0, 0, 0, 0, -1 ];
+    my $nothing = [ 0, 0, 0, 0, -1, 0 ];
     my @known = ($nothing);
     my $wild = rand() < 0.5;        # the clock
 
@@ -146,7 +151,9 @@ sub history ($calls) {
                 if $reply->[0] == 2 && $reply->[9];
 
         } elsif ($x < 0.77) {
-            $reply = both('leave', $host, $user, pick(0, 1, 1)) // return;
+            $reply = both('leave', $host, $user, pick(0, 1, 1),
+                          pick(0, 1, 2))
+                     // return;
 
         } elsif ($x < 0.93) {
             $reply = both('step', $host, 0) // return;
@@ -163,7 +170,8 @@ sub history ($calls) {
             next;
         }
 
-        push @known, [ @$reply[7, 6, 3, 13, 12] ];
+        push @known, [ @$reply[7, 6, 3, 13, 12],
+                       rand() < 0.3 ? 1 : 0 ];
     }
 
     $quick += $redis->cmd('GET', 'quick') // 0;

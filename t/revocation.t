@@ -116,6 +116,7 @@ is(gate(0, 'eve', $left), 403, 'after a worker was killed');
 # more than the zone takes: the latest are kept, and the log says so
 $site->redis->cmd('ZADD', $site->key('revoked'),
                   map { ($adm + 100_000_000 + $_, "many-$_") } 1 .. 3000);
+$site->redis->cmd('ZADD', '{}:news', $adm + 100_000_000, 'concert');
 my $last = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
                        uid => 'many-3000', tier => 2, adm => 0 + $adm);
 ok(defined refused_after(0, 'many-3000', $last, time),

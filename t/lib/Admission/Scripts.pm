@@ -18,7 +18,7 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                restore_wait => 60_000, admit_interval => 100,
                admit_batch => 100, token_ttl => 600_000, stream => 1);
 
-my @HOST = qw(epoch clock active clear api_threshold);
+my @HOST = qw(epoch clock active clear api_threshold brief ms in_touch);
 
 my @ANSWER = qw(state position size active threshold us clock epoch score adm
                 expires rate api_threshold clear restore total did lost ended
@@ -84,8 +84,10 @@ sub ask ($self, $user, %opt) {
 }
 
 
-sub leave ($self, $user, $beacon = 0) {
-    return $self->call('leave', $user, $beacon ? 1 : 0);
+# held: 0 nothing, 1 a place, 2 an entry token, that leave is called with
+
+sub leave ($self, $user, $beacon = 0, $held = 0) {
+    return $self->call('leave', $user, $beacon ? 1 : 0, $held);
 }
 
 sub step ($self, $since = 0) { return $self->call('step', $since) }
