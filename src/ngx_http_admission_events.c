@@ -16,6 +16,10 @@
 
 #define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000     /* ms */
 #define NGX_HTTP_ADMISSION_EVICT_TRIES    8
+#define NGX_HTTP_ADMISSION_TELL           1000      /* ms between two times that
+                                                       other hosts are told */
+#define NGX_HTTP_ADMISSION_TELL_WAITING   10000     /* where somebody waits they
+                                                       look by themselves */
 #define NGX_HTTP_ADMISSION_SLOT_UNKNOWN   60000     /* ms, of a slot whose end
                                                        no answer told */
 
@@ -24,11 +28,18 @@ static void ngx_http_admission_event_insert(ngx_rbtree_node_t *temp,
     ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
 static ngx_uint_t ngx_http_admission_event_copy_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *oen);
+static ngx_http_admission_event_node_t *ngx_http_admission_event_add_locked(
+    ngx_http_admission_zone_t *zone, ngx_str_t *id, void *memory);
+static size_t ngx_http_admission_event_size(ngx_str_t *id);
+static void ngx_http_admission_event_free_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en);
 static ngx_uint_t ngx_http_admission_event_evict_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *keep);
 static void ngx_http_admission_event_work_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
     ngx_uint_t urgent, ngx_msec_t delay);
+static ngx_msec_t ngx_http_admission_event_tell_in(
+    ngx_http_admission_event_node_t *en);
 static void ngx_http_admission_event_put_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_event_node_t *en,
     ngx_uint_t urgent, ngx_msec_t due);
@@ -240,6 +251,16 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         en->state.clear = clear;
         en->state.revoked = since;
+
+        if (tally) {
+            en->untold = 1;
+        }
+
+        if (en->untold && ngx_http_admission_event_tell_in(en) == 0) {
+            en->untold = 0;
+            en->told = ngx_current_msec;
+            news |= NGX_HTTP_ADMISSION_NEWS_TELL;
+        }
 
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en,
@@ -456,6 +477,11 @@ ngx_http_admission_event_next(ngx_str_t *id,
         delay = ngx_min(delay, stepped->keep - idle);
     }
 
+    if (en->untold) {
+        delay = ngx_min(delay, ngx_max(ngx_http_admission_event_tell_in(en),
+                                       NGX_HTTP_ADMISSION_TELL / 2));
+    }
+
     if (done) {
         ngx_http_admission_event_take_locked(zone, en);
 
@@ -468,6 +494,11 @@ ngx_http_admission_event_next(ngx_str_t *id,
 
             en->state.epoch = 0;
             en->state.clear = ngx_max(en->state.clear, en->state.clock);
+
+            if (en->state.clock == 0 && en->room == NULL) {
+                /* there never was anybody in it */
+                ngx_http_admission_event_free_locked(zone, en);
+            }
         }
 
     } else {
@@ -613,13 +644,33 @@ ngx_http_admission_event_empty(ngx_str_t *id)
 
 
 ngx_int_t
-ngx_http_admission_event_watch(ngx_str_t *id)
+ngx_http_admission_event_watch(ngx_str_t *id, ngx_uint_t named)
 {
+    void                             *node;
+    ngx_http_admission_zone_t        *zone;
     ngx_http_admission_event_node_t  *en;
 
-    ngx_http_admission_zone_lock(ngx_http_admission_zone);
+    zone = ngx_http_admission_zone;
 
-    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+    ngx_http_admission_zone_lock(zone);
+
+    if (named) {
+        en = ngx_http_admission_event_make_locked(zone, id);
+
+    } else {
+
+        /* no other is forgotten for one that anybody may have made up */
+
+        en = ngx_http_admission_event_lookup_locked(zone, id);
+
+        if (en == NULL) {
+            node = ngx_slab_calloc_locked(zone->shpool,
+                                          ngx_http_admission_event_size(id));
+            if (node) {
+                en = ngx_http_admission_event_add_locked(zone, id, node);
+            }
+        }
+    }
 
     /* being told of again is no sign of work */
 
@@ -677,8 +728,7 @@ ngx_http_admission_event_node_t *
 ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     ngx_str_t *id)
 {
-    size_t                            size;
-    ngx_rbtree_node_t                *node;
+    void                             *node;
     ngx_http_admission_event_node_t  *en;
 
     en = ngx_http_admission_event_lookup_locked(zone, id);
@@ -692,13 +742,31 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
         return en;
     }
 
-    size = offsetof(ngx_rbtree_node_t, color)
-           + offsetof(ngx_http_admission_event_node_t, id) + id->len;
-
-    node = ngx_http_admission_event_alloc_locked(zone, size, NULL);
+    node = ngx_http_admission_event_alloc_locked(zone,
+                                     ngx_http_admission_event_size(id), NULL);
     if (node == NULL) {
         return NULL;
     }
+
+    return ngx_http_admission_event_add_locked(zone, id, node);
+}
+
+
+static size_t
+ngx_http_admission_event_size(ngx_str_t *id)
+{
+    return offsetof(ngx_rbtree_node_t, color)
+           + offsetof(ngx_http_admission_event_node_t, id) + id->len;
+}
+
+
+static ngx_http_admission_event_node_t *
+ngx_http_admission_event_add_locked(ngx_http_admission_zone_t *zone,
+    ngx_str_t *id, void *memory)
+{
+    ngx_rbtree_node_t                *node = memory;
+
+    ngx_http_admission_event_node_t  *en;
 
     node->key = ngx_murmur_hash2(id->data, id->len);
 
@@ -744,7 +812,6 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
 {
     ngx_uint_t                        i;
     ngx_queue_t                      *q, *last;
-    ngx_rbtree_node_t                *node;
     ngx_http_admission_event_node_t  *en, *idle;
 
     last = ngx_queue_last(&zone->sh->lru);
@@ -774,13 +841,28 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
         }
     }
 
+    zone->sh->forgotten++;
+
+    ngx_http_admission_event_free_locked(zone, en);
+
+    return 1;
+}
+
+
+/* not one with an active room */
+
+static void
+ngx_http_admission_event_free_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en)
+{
+    ngx_rbtree_node_t  *node;
+
     ngx_http_admission_event_take_locked(zone, en);
 
     ngx_queue_remove(&en->lru);
 
     ngx_http_admission_sum_locked(zone, en, -1);
     zone->sh->sums.events--;
-    zone->sh->forgotten++;
 
     ngx_http_admission_unname_locked(zone, en);
     ngx_http_admission_room_free_locked(zone, en);
@@ -790,8 +872,25 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
 
     ngx_rbtree_delete(&zone->sh->events, node);
     ngx_slab_free_locked(zone->shpool, node);
+}
 
-    return 1;
+
+/* ms until other hosts may be told of the event again */
+
+static ngx_msec_t
+ngx_http_admission_event_tell_in(ngx_http_admission_event_node_t *en)
+{
+    ngx_msec_t  since, pause;
+
+    if (en->told == 0) {
+        return 0;
+    }
+
+    pause = en->state.size ? NGX_HTTP_ADMISSION_TELL_WAITING
+                           : NGX_HTTP_ADMISSION_TELL;
+    since = ngx_http_admission_zone_since(en->told);
+
+    return since < pause ? pause - since : 0;
 }
 
 
@@ -810,6 +909,10 @@ ngx_http_admission_event_work_locked(ngx_http_admission_zone_t *zone,
 
     } else if (delay == 0) {
         delay = NGX_HTTP_ADMISSION_SLOT_UNKNOWN;
+    }
+
+    if (en->untold) {
+        delay = ngx_min(delay, ngx_http_admission_event_tell_in(en));
     }
 
     due = ngx_current_msec + delay;

@@ -103,8 +103,13 @@ static const ngx_http_admission_family_t  ngx_http_admission_age_family = {
 
 static const ngx_http_admission_family_t  ngx_http_admission_stale_family = {
     "state_stale", GAUGE, NULL,
-    "1 while there is an event with users or an active waiting room that this "
-    "host has not heard of for 10 s."
+    "1 while there is an event in which something is due, or an active waiting "
+    "room, that this host has not heard of for 10 s."
+};
+
+static const ngx_http_admission_family_t  ngx_http_admission_lag_family = {
+    "schedule_lag_seconds", GAUGE, "seconds",
+    "Time by which this host is behind with the steps of events that are due."
 };
 
 static const ngx_http_admission_family_t  ngx_http_admission_ready_family = {
@@ -448,6 +453,11 @@ ngx_http_admission_metrics_state(ngx_http_admission_exposition_t *e,
 
     ngx_http_admission_metrics_single(e, &ngx_http_admission_stale_family,
                                       ngx_http_admission_is_stale());
+
+    ngx_http_admission_exposition_family(e, &ngx_http_admission_lag_family);
+    ngx_http_admission_exposition_ms(e, NULL,
+                                     ngx_http_admission_schedule_lag());
+
     ngx_http_admission_metrics_single(e, &ngx_http_admission_ready_family,
                                       !ngx_http_admission_not_ready(mcf));
     ngx_http_admission_metrics_single(e, &ngx_http_admission_size_family,

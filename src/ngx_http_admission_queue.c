@@ -354,8 +354,8 @@ ngx_http_admission_queue_forget(int64_t before)
 
 
 /*
- * Other hosts look at an event in which nobody waits when a slot ends: that a
- * token was ended before they are told, by a key that is not of its slot.
+ * Other hosts look at an event in which nobody waits when a slot ends: what
+ * happened before they are told, by a key that is not of its slot.
  */
 
 static void
@@ -582,6 +582,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     }
 
     any = 0;
+    news = 0;
 
     for (i = 0; i < NGX_HTTP_ADMISSION_TALLIES; i++) {
         any |= (tally.n[i] != 0);
@@ -608,9 +609,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
         }
     }
 
-    /* ahead of the answer to whoever asked: who left is out everywhere */
+    /*
+     * Who is out is out everywhere: that is told at once, ahead of the answer
+     * to whoever asked, and other changes now and then.
+     */
 
-    if (qc->tells
+    if ((news & NGX_HTTP_ADMISSION_NEWS_TELL)
+        || qc->tells
         || tally.n[NGX_HTTP_ADMISSION_TALLY_LOST]
         || tally.n[NGX_HTTP_ADMISSION_TALLY_ENDED]
         || (qc->step && tally.n[NGX_HTTP_ADMISSION_TALLY_LEAVES]))

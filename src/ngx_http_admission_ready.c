@@ -20,6 +20,9 @@
 #define NGX_HTTP_ADMISSION_READY_OPEN    1000       /* ms, with a breaker open
                                                        */
 
+/* more than there are events for: people wait longer than they have to */
+#define NGX_HTTP_ADMISSION_READY_LATE    5000       /* ms */
+
 /* each event is looked at several times meanwhile */
 #define NGX_HTTP_ADMISSION_READY_SEEN    3000       /* ms since a stale event
                                                        was seen */
@@ -34,7 +37,8 @@ static ngx_str_t  ngx_http_admission_ready_texts[] = {
     ngx_string("redis_unreachable"),
     ngx_string("redis_breaker_open"),
     ngx_string("schedule_stopped"),
-    ngx_string("state_stale")
+    ngx_string("state_stale"),
+    ngx_string("schedule_late")
 };
 
 #define NGX_HTTP_ADMISSION_READY_TEXTS                                        \
@@ -152,6 +156,10 @@ ngx_http_admission_not_ready(ngx_http_admission_main_conf_t *mcf)
 
     if (ngx_http_admission_is_stale()) {
         reasons |= NGX_HTTP_ADMISSION_READY_STALE;
+    }
+
+    if (ngx_http_admission_schedule_lag() > NGX_HTTP_ADMISSION_READY_LATE) {
+        reasons |= NGX_HTTP_ADMISSION_READY_LAG;
     }
 
     return reasons;

@@ -25,6 +25,8 @@
 #define NGX_HTTP_ADMISSION_READY_SCHEDULE     0x08  /* no worker runs it */
 #define NGX_HTTP_ADMISSION_READY_STALE        0x10  /* nothing was heard of
                                                        some event */
+#define NGX_HTTP_ADMISSION_READY_LAG          0x20  /* the schedule is behind
+                                                       with what is due */
 
 
 /* content handlers */

@@ -519,6 +519,7 @@ ngx_http_admission_schedule_learned_event(redisReply *element)
 {
     u_char                           buf[NGX_HTTP_ADMISSION_EVENT_MAX];
     ngx_str_t                        id;
+    ngx_uint_t                       named;
     ngx_http_admission_main_conf_t  *mcf;
 
     mcf = ngx_http_admission_schedule_conf;
@@ -540,14 +541,15 @@ ngx_http_admission_schedule_learned_event(redisReply *element)
         return;
     }
 
-    if (ngx_http_admission_event_line(mcf, &id) == NULL
-        && ngx_http_admission_events_working() > NGX_HTTP_ADMISSION_UNNAMED
-        && !ngx_http_admission_event_is_named(mcf, &id))
+    named = ngx_http_admission_event_is_named(mcf, &id);
+
+    if (!named
+        && ngx_http_admission_events_working() > NGX_HTTP_ADMISSION_UNNAMED)
     {
         return;
     }
 
-    (void) ngx_http_admission_event_watch(&id);
+    (void) ngx_http_admission_event_watch(&id, named);
 }
 
 

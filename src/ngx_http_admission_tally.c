@@ -229,7 +229,11 @@ ngx_http_admission_name_copy_locked(ngx_http_admission_named_t *named,
         }
     }
 
-    if (en->state.size + en->state.active > 0) {
+    if (en->state.size + en->state.active > 0
+        && (en->owing || en->state.size > 0))
+    {
+        /* where nobody waits nothing is asked before it is due */
+
         age = ngx_http_admission_zone_since(en->synced);
         named->age = ngx_max(named->age, age);
     }

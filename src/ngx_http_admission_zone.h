@@ -134,6 +134,9 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 #define NGX_HTTP_ADMISSION_NEWS_RESTORE   2         /* which is being restored
                                                        for a while, */
 #define NGX_HTTP_ADMISSION_NEWS_RESTORED  4         /* and no longer */
+#define NGX_HTTP_ADMISSION_NEWS_TELL      8         /* other hosts are to be
+                                                       told what the host did
+                                                       of late */
 
 ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work,
@@ -214,8 +217,11 @@ ngx_msec_t ngx_http_admission_schedule_lag(void);
 /* what is no event any more has no users: nobody asks Redis about them */
 void ngx_http_admission_event_empty(ngx_str_t *id);
 
-/* has the schedule look after an event that another host told of */
-ngx_int_t ngx_http_admission_event_watch(ngx_str_t *id);
+/*
+ * Has the schedule look after an event that another host told of; for one that
+ * no operator named no other is forgotten.  NGX_DECLINED: there is no room.
+ */
+ngx_int_t ngx_http_admission_event_watch(ngx_str_t *id, ngx_uint_t named);
 
 
 #endif /* _NGX_HTTP_ADMISSION_ZONE_H_INCLUDED_ */

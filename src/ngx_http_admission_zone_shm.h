@@ -69,6 +69,7 @@ typedef struct {
     u_char                      working;    /* in a tree of the schedule, */
     u_char                      tree;       /* this one */
     u_char                      owing;      /* a step is owed */
+    u_char                      untold;     /* other hosts are to be told */
     u_char                      marked;
     u_char                      active;     /* the room: lru is in rooms */
     u_char                      restoring;  /* the log was told that it is */
@@ -84,7 +85,8 @@ typedef struct {
     ngx_msec_t                  mark;       /* when last marked */
     ngx_msec_t                  owed;       /* since when, where one is */
     ngx_msec_t                  busy;       /* when it last had users */
-    int64_t                     news;       /* ms, Redis's: the last told of
+    ngx_msec_t                  told;       /* when they last were */
+    int64_t                     news;       /* us, Redis's: the last heard of
                                                that was looked after */
     ngx_msec_t                  restore;    /* until when data is restored */
 

@@ -78,6 +78,11 @@ my %alert = (
         [ [ "state_stale{$H}", '1x60' ] ],
         [ [ "state_stale{$H}", '0x60' ] ],
     ],
+    AdmissionScheduleLate => [
+        { instance => 'h' },
+        [ [ "schedule_lag_seconds{$H}", '0+1x60' ] ],
+        [ [ "schedule_lag_seconds{$H}", '0.1x60' ] ],
+    ],
     AdmissionQueueLong => [
         { event => 'a' },
         [ series('100001x60', '0x60', '0+1x60') ],

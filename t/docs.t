@@ -214,7 +214,7 @@ my @keys = map { "{E}:$_" } $names =~ /ngx_string\("([\w-]+)"\)/g;
 my @rows = map { /`([^`]+)`/g }
            $doc{redis} =~ /^\|([^|]+)\| [A-Z]+(?: or [A-Z]+)? \|/mg;
 
-push @keys, $code =~ /ngx_string\("([\w-]+:[\w-]+)"\)/g;
+push @keys, $code =~ /ngx_string\("((?:\{\}|[\w-]+):[\w-]+)"\)/g;
 push @keys, 'rate:CATEGORY:CLIENT' if $code =~ /"rate:/;
 
 is_deeply [ sort @rows ], [ sort @keys ], 'keys in Redis';
@@ -226,7 +226,7 @@ my ($acl) = $doc{redis} =~ /^( +ACL SETUSER .*?)\n\n/ms;
 # and what C sends
 
 $command{$_} = 1 for qw(asking cluster eval evalsha info ping sadd select
-                        smembers srem zscore);
+                        smembers srem sscan zscore);
 
 is_deeply [ sort $acl =~ /\+(\w+)/g ], [ sort keys %command ],
     'the ACL allows what the module sends and its scripts call, and no more';

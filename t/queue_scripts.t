@@ -405,6 +405,173 @@ subtest 'an event that comes to life again is no gap' => sub {
 };
 
 
+# What a host tells of itself says whether a step that is late was missed.
+subtest 'late, and missed' => sub {
+    my @since = ( # what the host knows, ms in touch; a gap, and nobody let in
+        [ 'in touch all the time', 3_600_000, 0 ],
+        [ 'out of touch since',    1_000,     1 ],
+        [ 'it knows nothing',      undef,     1 ],
+    );
+
+    for (@since) {
+        my ($what, $in_touch, $missed) = @$_;
+        my $e = event(threshold => 3, claim_ttl => 1000, active_ttl => 60_000);
+
+        $e->ask($_) for qw(ann ben cho dan);    # dan waits
+        $e->next_step;
+
+        my ($s, $us) = $redis->cmd('TIME')->@*;
+        my $now = $s * 1000 + int $us / 1000;
+
+        # as if nothing had been heard of for 20 s
+        $redis->cmd('HSET', $e->key('state'), 'step', $now - 20_000,
+                    'stepped', $now - 20_000, 'busy', $now - 20_000, 'due',
+                    $now - 19_500);
+        $redis->cmd('ZADD', $e->key('active'), $now - 1000, 'cho');
+
+        $e->{host} = { ms => $now, in_touch => $in_touch }
+            if defined $in_touch;
+        $e->step;
+
+        my $gap = $redis->cmd('HGET', $e->key('state'), 'gap') // 0;
+        is($gap > $now ? 1 : 0, $missed, "$what: a gap, or not");
+        is_deeply([ $e->waiting ], $missed ? [ 'dan' ] : [],
+                  'who waits is let in at once, or after it');
+    }
+
+    # a call that Redis took its time for says nothing of the time since
+    my $e = event(threshold => 1);
+    $e->ask('ann');
+    $e->step;
+    my ($s, $us) = $redis->cmd('TIME')->@*;
+    my $now = $s * 1000 + int $us / 1000;
+
+    $redis->cmd('HSET', $e->key('state'), 'step', $now - 20_000, 'stepped',
+                $now - 20_000, 'busy', $now - 20_000, 'due', $now - 20_000);
+    $e->{host} = { ms => $now - 15_000, in_touch => 3_600_000 };
+    $e->step;
+    cmp_ok($redis->cmd('HGET', $e->key('state'), 'gap') // 0, '>', $now,
+           'sent before Redis was away: a gap');
+};
+
+
+# Where nobody waits a step is due when a slot ends, and its being far away is
+# neither late nor a gap.
+subtest 'nothing is due' => sub {
+    my $e = event(threshold => 2, active_ttl => 60_000);
+    $e->ask('ann');
+    $e->step;
+
+    my ($s, $us) = $redis->cmd('TIME')->@*;
+    my $now = $s * 1000 + int $us / 1000;
+    my $due = $redis->cmd('HGET', $e->key('state'), 'due');
+    cmp_ok(abs($due - $now - 60_000), '<', 2000, 'when the slot ends');
+
+    # 50 s later, on a host that is in touch for 20 s
+    $redis->cmd('HINCRBY', $e->key('state'), $_, -50_000)
+        for qw(step stepped busy);
+    $e->{host} = { ms => $now, in_touch => 20_000 };
+
+    is($e->ask('ben')->{state}, 'in', 'who comes is in at once');
+    is($e->ask('cho')->{state}, 'waiting', 'the next one waits');
+    is($redis->cmd('HGET', $e->key('state'), 'gap'), undef, 'no gap');
+    cmp_ok($redis->cmd('HGET', $e->key('state'), 'due'), '<', $now + 5000,
+           'now a step is due');
+
+    # one that has just come, or is in touch again, is to be heard first
+    my $f = event(threshold => 2, active_ttl => 60_000);
+    $f->ask('ann');
+    $f->step;
+    ($s, $us) = $redis->cmd('TIME')->@*;
+    $redis->cmd('HINCRBY', $f->key('state'), $_, -50_000)
+        for qw(step stepped busy);
+    $f->{host} = { ms => $s * 1000 + int $us / 1000, in_touch => 500 };
+    is($f->ask('ben')->{state}, 'waiting', 'out of touch just now: nobody is in');
+};
+
+
+# Of one who never was here nothing is noted; whose token may be out, is out.
+subtest 'who leaves, and was what' => sub {
+    my $revoked = sub ($e, $user) {
+        return $redis->cmd('ZSCORE', $e->key('revoked'), $user) ? 1 : 0;
+    };
+    my $e = event(threshold => 1);
+
+    $e->leave('nobody');
+    $e->leave('nobody', 1);
+    is_deeply($redis->cmd('KEYS', $e->key('*')), [], 'nobody leaves nothing');
+
+    $e->ask('ann');
+    my $place = $e->ask('ben');
+    is($e->leave('cho')->{did}, 0, 'one who never was in the queue');
+    ok(!$revoked->($e, 'cho') && !$redis->cmd('ZSCORE', $e->key('done'), 'cho'),
+       'is not noted');
+
+    is($e->leave('ben')->{did}, 16, 'one who waited');
+    ok(!$revoked->($e, 'ben'), 'had no token');
+    is($e->ask('ben', mode => 'status', place => $place)->{state}, 'out',
+       'and the place counts no more');
+
+    is($e->leave('ann')->{did}, 48, 'one who was in');
+    ok($revoked->($e, 'ann'), 'had one');
+
+    is($e->leave('dan', 0, 2)->{did}, 32, 'one who shows a token');
+    ok($revoked->($e, 'dan'), 'has one');
+    $e->leave('eve', 0, 1);
+    ok($redis->cmd('ZSCORE', $e->key('done'), 'eve')
+       && !$revoked->($e, 'eve'), 'one who shows a place');
+};
+
+
+# An event that no operator named goes ten minutes after its last user.
+subtest 'a brief event' => sub {
+    my $e = event(threshold => 1, host => { brief => 1 });
+    my $ttls = sub { map { $redis->cmd('TTL', $_) }
+                     $redis->cmd('KEYS', $e->key('*'))->@* };
+
+    $e->ask('ann');
+    $e->ask('ben');
+    $e->leave('ann');
+    ok(!(grep { $_ <= 600 } $ttls->()), 'somebody waits: it stays');
+    $e->leave('ben');
+    is_deeply([ grep { $_ < 590 || $_ > 600 } $ttls->() ], [],
+              'nobody does: it goes');
+
+    # what comes later does not put that off, but for users
+    $e->leave('ben');
+    $e->ask('ben', mode => 'status');
+    $e->step;
+    $redis->cmd('EXPIRE', $_, 100) for $redis->cmd('KEYS', $e->key('*'))->@*;
+    $e->ask('ben', mode => 'status');
+    $e->step;
+    $e->admin;
+    is_deeply([ grep { $_ > 100 } $ttls->() ], [], 'calls do not put it off');
+    $e->ask('cho');
+    ok(!(grep { $_ <= 600 } $ttls->()), 'a user does');
+
+    # long tokens are refused for as long as they live
+    my $long = event(threshold => 1, token_ttl => 7_200_000,
+                     active_ttl => 3_600_000, host => { brief => 1 });
+    $long->ask('ann');
+    $long->leave('ann');
+    cmp_ok($redis->cmd('TTL', $long->key('revoked')), '>', 3500,
+           'a revocation stays for as long as a token');
+
+    # an operator names it, or its waiting room is active
+    for my $how ('threshold', 'vwr') {
+        my $set = event(threshold => 1, host => { brief => 1 });
+        $set->admin('set', 1) if $how eq 'threshold';
+        $redis->cmd('HSET', $set->key('vwr'), 'activation', 1)
+            if $how eq 'vwr';
+        $set->ask('ann');
+        $set->leave('ann');
+        ok(!(grep { $_ >= 0 && $_ <= 600 }
+             map { $redis->cmd('TTL', $_) }
+             $redis->cmd('KEYS', $set->key('*'))->@*), "$how: it stays");
+    }
+};
+
+
 subtest 'everything expires, but what an operator set' => sub {
     my $e = event(threshold => 1);
 
