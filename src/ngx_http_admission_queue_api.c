@@ -405,6 +405,9 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
     if (rc == NGX_DECLINED) {
         ask->mode = NGX_HTTP_ADMISSION_QUEUE_REPORT;
         call->why = why;
+
+    } else {
+        ask->pass = claims;
     }
 
     return NGX_OK;
