@@ -91,6 +91,272 @@ for my $name ('README', 'demo', sort grep { /^[a-z]/ && $_ ne 'demo' }
     subtest $name => sub { attack($name, $example{$name}->%*) };
 }
 
+# ---- a site of its own
+
+my $site = waiting_site(
+    events => 'default vwr_rate=0 threshold=100;
+               late vwr_rate=0 threshold=100 token_ttl=2s session_max=60s;',
+    http => 'server {
+                 listen 127.0.0.1:%%PORT_to%%;
+                 location / { add_header X-Accel-Redirect $arg_to;
+                              return 200; }
+             }',
+    server => <<'END');
+        location /dry/queue/ { admission_tier1 auto; admission_dry_run on;
+                               admission_queue_api; }
+
+        location /late/      { admission_event late; admission_tier1 auto;
+                               empty_gif; }
+
+        # roads to the API
+
+        location /accel/  { proxy_pass http://127.0.0.1:%%PORT_to%%; }
+        location /last/   { rewrite ^/last(/.*)$ $1 last; }
+        location /break/  { rewrite ^/break(/.*)$ $1 break;
+                            admission_tier1 auto; admission_queue_api; }
+        location /try/    { try_files /none $arg_to; }
+        location /error/  { error_page 404 = $arg_to; return 404; }
+        location /denied/ { admission_tier1 on; admission_event concert;
+                            admission_deny status; empty_gif;
+                            error_page 403 = @join; }
+        location /named/  { error_page 404 = @join; return 404; }
+        location @join    { rewrite ^ /q/check/concert break;
+                            admission_tier1 auto; admission_queue_api; }
+        location /if/     { admission_tier1 auto; admission_queue_api;
+                            if ($arg_x) { set $a 1; } }
+        location /mirror/ { mirror /tier1/queue/check/concert; empty_gif; }
+        location /auth/   { auth_request /tier1/queue/check/concert;
+                            empty_gif; }
+        location /vwr/    { admission_page tier1; }
+END
+
+sub joins ($who, $visitor, $path = '/tier1/queue/check/concert', %opt) {
+    my $r = visit($site, 0, $visitor, 'POST', $path,
+                  bearer => $site->user($who), %opt);
+    return ($r->json // {})->{status} // ($r->json // {})->{code}
+           // $r->status;
+}
+
+subtest 'one ticket is one user, however late' => sub {
+    my $path = '/tier1/queue/check/late';
+
+    operator($site, POST => 'activate/late');
+
+    my ($ann, $ben) = ({}, {});
+    assign($site, 0, $_, event => 'late') for $ann, $ben;
+    advance_past($site, 'late');
+
+    my $ticket = $ann->{'admission-ticket-late'};
+    my $at = jwt_decode($ticket)->{t};
+
+    is jwt_decode(check($site, 0, $ben, $ben->{'admission-ticket-late'},
+                        event => 'late')->json->{token})->{ticket}, undef,
+        'a token with priority has a time of its own';
+
+    my $token;
+
+    wait_until {
+        $token = jwt_decode(check($site, 0, $ann, $ticket, event => 'late')
+                            ->json->{token});
+        !defined $token->{at}
+    } 10;
+
+    is $token->{ticket}, $at, 'a late one names its ticket';
+
+    my @jars = map { { %$ann } } 1 .. 4;
+
+    is joins('ann', $jars[0], $path), 'active', 'its visitor joins';
+    is joins("thief$_", $jars[$_], $path), 'POSITION_USED',
+        "and nobody else by it, thief $_" for 1, 2;
+    is $jars[1]{'urr-vwr-token-late'}, undef, 'who is sent for a new one';
+
+    joins('ann', $jars[0], '/tier1/queue/leave/late');
+    is joins('thief3', $jars[3], $path), 'POSITION_USED', 'not when she left';
+    is joins('ann', { %$ann }, $path), 'active', 'she may come again';
+
+    # renewed by the gate, it still says so
+
+    my %of = map { $_ => $token->{$_} } qw(act vis adm ticket);
+    my $now = time;
+    my $cookie = { %$ben, 'admission-visitor' => $ann->{'admission-visitor'},
+                   'urr-vwr-token-late' => tier1_token(
+                       $Admission::Site::SECRETS{tier1}, sub => 'late',
+                       uid => 'u', %of, position => undef,
+                       iat => int($now) - 9, exp => int($now) + 5) };
+    my $r = request($site->port, GET => '/late/', cookies => $cookie);
+
+    is $r->status, 200, 'the gate takes it';
+    is jwt_decode($r->cookie('urr-vwr-token-late') // '..')->{ticket}, $at,
+        'and renews it as it is';
+};
+
+
+subtest 'by whatever road a call comes to the API' => sub {
+    operator($site, POST => 'activate/concert');
+    wait_until { get($site->port, '/events/x')->status == 403 } 5;
+
+    my $to = '/tier1/queue/check/concert';
+    my %road = ("/last$to" => 'TIER1_REQUIRED',
+                "/break$to" => 'TIER1_REQUIRED',
+                "/try/?to=$to" => 'TIER1_REQUIRED',
+                "/named/" => 'TIER1_REQUIRED',
+                "/denied/" => 'TIER1_REQUIRED',
+                '/if/check/concert' => 'TIER1_REQUIRED',
+                '/if/check/concert?x=1' => 'TIER1_REQUIRED',
+                # these go on with GET
+                "/accel/?to=$to" => 'METHOD_NOT_ALLOWED',
+                "/error/?to=$to" => 'METHOD_NOT_ALLOWED');
+
+    is joins('mallory', {}, $_), $road{$_}, $_ for sort keys %road;
+
+    # where they lead to the operators', there are none of users'
+
+    is joins('mallory', {}, "$_/api/queue/admin/check/concert"), 'NOT_FOUND',
+        "$_ to operators'" for '/last', '/try/?to=';
+
+    # subrequests are refused; what they are part of goes on as it does
+
+    $site->nginx->allow(qr/an API is called by a subrequest/);
+    joins('mallory', {}, $_) for '/mirror/', '/auth/';
+
+    is $site->redis->cmd('EXISTS', map { $site->key($_) } qw(active queue)), 0,
+        'nobody came in';
+};
+
+
+subtest 'what is of somebody else, or of another kind' => sub {
+    my $mallory = {};
+    my %headers = (entry => 'x-queue-entry-token', place => 'x-queue-place',
+                   tier1 => 'x-vwr-token', ticket => 'x-admission-ticket',
+                   visitor => 'x-admission-visitor');
+
+    # ann has all that there is: she waited
+
+    my $ann = {};
+    assign($site, 0, $ann);
+    advance_past($site);
+    check($site, 0, $ann, $ann->{'admission-ticket-concert'});
+    request($site->port, PUT => '/api/queue/admin/threshold/concert'
+            . '?threshold=0', bearer => $Admission::Site::SECRETS{admin});
+    is joins('ann', $ann), 'queued', 'ann waits';
+    request($site->port, PUT => '/api/queue/admin/threshold/concert'
+            . '?threshold=9', bearer => $Admission::Site::SECRETS{admin});
+    wait_until { joins('ann', $ann) eq 'active' } 5;
+
+    my %ann = (ticket => $ann->{'admission-ticket-concert'},
+               visitor => $ann->{'admission-visitor'},
+               tier1 => $ann->{'urr-vwr-token-concert'},
+               place => $ann->{'urr-queue-place-concert'},
+               entry => $ann->{'urr-entry-token-concert'});
+
+    is scalar(grep { !defined } values %ann), 0, 'and has all tokens';
+
+    # each as each, but for her visitor's: who has that is that browser
+
+    assign($site, 0, $mallory);
+
+    for my $as (sort keys %headers) {
+        for my $what (sort grep { $_ ne 'visitor' } keys %ann) {
+            my %opt = (headers => [ $headers{$as} => $ann{$what} ]);
+
+            is joins('mallory', { %$mallory }, '/tier1/queue/check/concert',
+                     %opt), 'TIER1_REQUIRED', "her $what as $as: no joining";
+            is visit($site, 0, { %$mallory }, 'GET', $_, %opt,
+                     bearer => $site->user('mallory'))->status, 403,
+                "her $what as $as: not $_" for '/events/x', '/both/x';
+        }
+    }
+
+    # both of hers: her browser, but one ticket is one user's
+
+    is joins('mallory', { %$ann }), 'POSITION_USED', 'with her whole jar';
+
+    # nor does an event stand for another one
+
+    is joins('ann', { %$ann }, '/tier1/queue/check/late', headers =>
+             [ map { $headers{$_} => $ann{$_} } sort keys %ann ]),
+        'active', 'ann is in there, by what she has of it';
+    is joins('ben', {}, '/tier1/queue/check/late', headers =>
+             [ map { $headers{$_} => $ann{$_} } sort keys %ann ]),
+        'TIER1_REQUIRED', 'nobody by hers of another event';
+
+    # one key of Idempotency-Key is one ticket, from one address
+
+    my @same = map {
+        post($site->port, '/vwr-api/assign/concert',
+             headers => [ 'Idempotency-Key' => 'one key for two calls' ])->json
+    } 1, 2;
+    is $same[0]{requestId}, $same[1]{requestId}, 'one key, one ticket';
+    is jwt_decode($same[0]{visitor})->{vis}, jwt_decode($same[1]{visitor})
+       ->{vis}, 'of one visitor';
+    isnt assign($site, 0, { %$mallory }, headers =>
+                [ 'Idempotency-Key' => 'one key for two calls' ])->json->{requestId},
+        $same[0]{requestId}, 'who shows another one gets another one';
+
+    # nothing ahead of time
+
+    my @speculative = ('Sec-Purpose' => 'prefetch', Accept => 'text/html');
+    my $issued = operator($site, GET => 'status/concert')->json->{nextPosition};
+    is post($site->port, '/vwr-api/assign/concert', headers => \@speculative)
+       ->json->{code}, 'PREFETCH', 'no ticket';
+    is_deeply get($site->port, '/vwr/concert?nojs=1', headers =>
+                  [ @speculative, 'Sec-Fetch-Mode' => 'navigate' ])->cookies,
+        {}, 'nor without JavaScript';
+    is operator($site, GET => 'status/concert')->json->{nextPosition}, $issued,
+        'none was issued';
+    is joins('eve', { %$ann }, '/tier1/queue/check/concert',
+             headers => [ 'Sec-Purpose' => 'prefetch' ]), 'not_in_queue',
+        'and nobody joins';
+};
+
+
+subtest 'what was got while the waiting room was off' => sub {
+    my $cho = {};
+    my @at = (event => 'off');
+
+    # a ticket, of an activation that is over
+
+    operator($site, POST => 'activate/off');
+    assign($site, 0, {}, @at) for 1 .. 3;
+    assign($site, 0, $cho, @at);
+    my $ticket = $cho->{'admission-ticket-off'};
+
+    ok !check($site, 0, $cho, $ticket, @at)->json->{admitted}, 'a ticket waits';
+    operator($site, POST => 'deactivate/off');
+    wait_until { check($site, 0, $cho, $ticket, @at)->json->{token} } 5;
+    ok $cho->{'urr-vwr-token-off'}, 'all are let in';
+
+    # who joins then needs nothing, and is in
+
+    is joins('dan', {}, '/tier1/queue/check/off'), 'active', 'the queue, too';
+
+    operator($site, POST => 'activate/off');
+    wait_until { joins('x', {}, '/tier1/queue/check/off')
+                 eq 'TIER1_REQUIRED' } 5;
+
+    is joins('cho', { %$cho }, '/tier1/queue/check/off'), 'TIER1_REQUIRED',
+        'a token of before is of another activation';
+    is check($site, 0, $cho, $ticket, @at)->status, 404, 'so is the ticket';
+    is joins('dan', {}, '/tier1/queue/check/off'), 'active',
+        'who is in stays in';
+
+    # until the operator clears: which ends tokens, places and slots
+
+    request($site->port, POST => '/api/queue/admin/clear/off',
+            bearer => $Admission::Site::SECRETS{admin});
+    is joins('dan', {}, '/tier1/queue/check/off'), 'TIER1_REQUIRED',
+        'a clear after the activation has everybody wait';
+};
+
+
+subtest 'a dry run lets in, and nothing else does' => sub {
+    is joins('fay', {}, '/dry/queue/check/concert'), 'active',
+        'what would be refused is not';
+    is joins('gil', {}), 'TIER1_REQUIRED', 'but elsewhere';
+    like $site->nginx->error_log, qr/\[warn\].*is in a dry run/,
+        'of which nginx -t warns';
+};
+
 
 # The demo's, with what demo.sh puts into it; its backend is another one.
 
