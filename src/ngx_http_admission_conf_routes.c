@@ -31,6 +31,11 @@ static void ngx_http_admission_routes_missing(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf);
 static void ngx_http_admission_routes_joins(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf, ngx_http_admission_loc_conf_t *queue);
+static const char *ngx_http_admission_routes_open(
+    ngx_http_admission_loc_conf_t *queue, ngx_http_admission_loc_conf_t *gated,
+    const char **then);
+static ngx_uint_t ngx_http_admission_routes_bypass(
+    ngx_http_admission_loc_conf_t *conf);
 static ngx_uint_t ngx_http_admission_routes_trusts(
     ngx_http_admission_loc_conf_t *gated,
     ngx_http_admission_loc_conf_t *queue);
@@ -196,44 +201,82 @@ static void
 ngx_http_admission_routes_joins(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf, ngx_http_admission_loc_conf_t *queue)
 {
-    ngx_uint_t                      i, none;
-    ngx_http_admission_place_t     *gated;
-    ngx_http_admission_loc_conf_t  *lcf;
+    ngx_uint_t                   i;
+    const char                  *what, *then;
+    ngx_http_admission_place_t  *gated;
 
-    none = (queue->tier1 == &ngx_http_admission_tier1_default);
-
-    if (mcf->gated == NULL
-        || (!none && (queue->tier1->mode == NGX_HTTP_ADMISSION_OFF
-                      || !queue->dry_run)))
-    {
+    if (mcf->gated == NULL) {
         return;
     }
 
     gated = mcf->gated->elts;
 
     for (i = 0; i < mcf->gated->nelts; i++) {
-        lcf = gated[i].lcf;
 
-        if (!ngx_http_admission_routes_trusts(lcf, queue)) {
+        if (!ngx_http_admission_routes_trusts(gated[i].lcf, queue)) {
             continue;
         }
 
-        if (none && lcf->tier1->mode != NGX_HTTP_ADMISSION_OFF) {
-            ngx_http_admission_routes_warn(cf, queue,
-                      "has no \"admission_tier1\" here or above", &gated[i],
-                      "say \"admission_tier1\" as there, or "
-                      "\"admission_tier1 off\" if that is meant");
-            return;
-        }
+        what = ngx_http_admission_routes_open(queue, gated[i].lcf, &then);
 
-        if (!none && !lcf->dry_run) {
-            ngx_http_admission_routes_warn(cf, queue,
-                      "is in a dry run by \"admission_dry_run on\"",
-                      &gated[i], "say \"admission_dry_run off\" here, or "
-                      "\"on\" there as well");
+        if (what) {
+            ngx_http_admission_routes_warn(cf, queue, what, &gated[i], then);
             return;
         }
     }
+}
+
+
+/*
+ * Why one may join without what the other asks for, and what to do; NULL: one
+ * may not, or "admission_tier1 off" says that it is meant.
+ */
+
+static const char *
+ngx_http_admission_routes_open(ngx_http_admission_loc_conf_t *queue,
+    ngx_http_admission_loc_conf_t *gated, const char **then)
+{
+    if (queue->tier1 == &ngx_http_admission_tier1_default) {
+
+        if (gated->tier1->mode == NGX_HTTP_ADMISSION_OFF) {
+            return NULL;
+        }
+
+        *then = "say \"admission_tier1\" as there, or \"admission_tier1 off\" "
+                "if that is meant";
+        return "has no \"admission_tier1\" here or above";
+    }
+
+    if (queue->tier1->mode == NGX_HTTP_ADMISSION_OFF || gated->dry_run) {
+        return NULL;
+    }
+
+    if (queue->dry_run) {
+        *then = "say \"admission_dry_run off\" here, or \"on\" there as well";
+        return "is in a dry run by \"admission_dry_run on\"";
+    }
+
+    if (queue->edge->name.len && gated->edge->name.len == 0) {
+        *then = "say \"admission_trusted_edge off\" here as well";
+        return "trusts an edge by \"admission_trusted_edge\"";
+    }
+
+    if (ngx_http_admission_routes_bypass(queue)
+        && !ngx_http_admission_routes_bypass(gated))
+    {
+        *then = "say \"admission_bypass \"\"\" here as well";
+        return "has \"admission_bypass\"";
+    }
+
+    return NULL;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_routes_bypass(ngx_http_admission_loc_conf_t *conf)
+{
+    return conf->bypass
+           && (conf->bypass->lengths || conf->bypass->value.len);
 }
 
 

@@ -149,6 +149,9 @@ my $JOINS = qr/\[warn\].*"admission_queue_api"\ in\ \S+:\d+
                \ has\ no\ "admission_tier1".*
                without\ one\ of\ the\ waiting\ room;
                \ say\ "admission_tier1"\ as\ there/x;
+my $TRUSTS = qr/\[warn\].*"admission_queue_api"\ in\ \S+:\d+\ trusts\ an\ edge/x;
+my $BYPASS = qr/\[warn\].*"admission_queue_api"\ in\ \S+:\d+
+                \ has\ "admission_bypass"/x;
 my $DRY = qr/\[warn\].*"admission_queue_api"\ in\ \S+:\d+\ is\ in\ a\ dry\ run/x;
 
 my $who = 'admission_event $arg_e; admission_user visitor;';
@@ -235,6 +238,36 @@ subtest 'a dry run left on' => sub {
                            admission_tier1 off; admission_dry_run on;
                            admission_queue_api; }"), '',
         'nor where joining needs no token anyway';
+};
+
+
+subtest 'who passes the queue without a token, and nothing else' => sub {
+    my $edge = "admission_trusted_edge X-Edge $secret{other};";
+    my $queue = sub ($more) {
+        return "$both location /q/ { admission_tier1 auto; $more
+                                     admission_queue_api; }";
+    };
+
+    for ([ $edge, 'admission_trusted_edge off;', $TRUSTS ],
+         [ 'admission_bypass $arg_b;', 'admission_bypass "";', $BYPASS ])
+    {
+        my ($way, $off, $warned) = @$_;
+
+        like warnings(server => "$who $gated " . $queue->($way)), $warned, $way;
+        like warnings(server => "$who $way location /shop/ { $off
+                                 admission_tier2 on; } " . $queue->('')),
+            $warned, "$way inherited, and not beside tier 2";
+        is warnings(server => "$who $way $gated " . $queue->('')), '',
+            "$way for both";
+        is warnings(server => "$who $way $gated " . $queue->($off)), '',
+            "$way for the gated alone";
+        is warnings(server => "$who admission_dry_run on; $gated "
+                              . $queue->($way)), '', "$way in a dry run of all";
+        is warnings(server => "$who $gated $both location /q/ {
+                               admission_tier1 off; $way
+                               admission_queue_api; }"), '',
+            "$way where joining needs no token";
+    }
 };
 
 
