@@ -149,7 +149,7 @@ start_all() {
         -e "s|@EVENT@|$event|; s|@RECITAL@|$recital|" demo/nginx.conf > "$dir/nginx.conf"
 
     local kind
-    for kind in tier1 tier2 user; do
+    for kind in tier1 tier2 user crowd; do
         new_secret > "$dir/secrets/$kind.key"
     done
 

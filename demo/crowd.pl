@@ -6,7 +6,8 @@
 #
 #     demo/crowd.pl SITE EVENT DIRECTORY
 #
-# (The directory is only for demo.sh to know its processes by.)
+# The directory has the secret by which its users need no number; and demo.sh
+# knows its processes by it.
 
 use v5.36;
 
@@ -16,7 +17,8 @@ use Time::HiRes qw(sleep time);
 
 use constant { WAITING => 300, USERS => 6, BOOKING => 4 };
 
-my ($site, $event) = @ARGV;
+my ($site, $event, $dir) = @ARGV;
+my $secret = secret("$dir/secrets/crowd.key");
 
 delete @ENV{qw(http_proxy https_proxy all_proxy)};
 
@@ -65,9 +67,17 @@ sub step ($user) {
 }
 
 
+sub secret ($file) {
+    open my $in, '<', $file or die "$file: $!\n";
+    my $secret = <$in>;
+    return $secret =~ s/\n\z//r;
+}
+
+
 sub call ($method, $path, $token = undef) {
     my $response = $http->request($method, "$site$path",
-        $token ? { headers => { Authorization => "Bearer $token" } } : {});
+        $token ? { headers => { Authorization => "Bearer $token",
+                                'X-Demo-Crowd' => $secret } } : {});
 
     die "$path: $response->{status}\n" if !$response->{success};
     return JSON::PP::decode_json($response->{content});

@@ -15,13 +15,14 @@ for i = 28, 25 + ARGV[27] * 3, 3 do
 end
 
 -- Most calls: one who waits asks, or a new one joins those who wait.  They
--- bring no entry token, a new one no tier 1 token, the host knows nothing that
+-- bring no entry token, a new one no tier 1 token (ARGV[28] is q.pass of one
+-- without places), the host knows nothing that
 -- Redis does not, and Redis was not away just before (see q.note_away).  The
 -- little of the state that they need is read here by itself, which halves what
 -- a call costs.
 if not active and not lower and ARGV[25] == '0'
    and (score and ARGV[21] ~= RESTORE
-        or ARGV[21] == CHECK and ARGV[22] == '0')
+        or ARGV[21] == CHECK and ARGV[22] == '0' and ARGV[28] == '0')
 then
   local size = call('ZCARD', KEYS[1])
   local set = call('MGET', KEYS[8], KEYS[7])
@@ -91,6 +92,10 @@ q.at, q.at_until = ARGV[22] + 0, ARGV[24] + 0
 q.e_adm, q.e_exp = ARGV[25] + 0, ARGV[26] + 0
 
 q.nplaces = ARGV[27] + 0
+
+-- Where joining needs a tier 1 token, its ticket's time: 0, or a token of an
+-- older host, has none.  It may be another token than the one of q.at.
+q.pass = ARGV[28 + q.nplaces * 3] + 0
 
 -- @include queue_lib.lua
 
@@ -174,6 +179,27 @@ function q.enter()
   return q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
+-- Has another user come with the ticket of that time?
+function q.is_others(at)
+  local score = q.int(2 * at)
+  local holder = call('HGET', k.used, q.int(at))
+                 or call('ZRANGEBYSCORE', k.queue, score, score)[1]
+                 or call('ZRANGEBYSCORE', k.cleared, score, score)[1]
+  return holder and holder ~= q.user
+end
+
+-- One ticket lets one user join, though it gives no priority any more.
+function q.pass_is_others()
+  return q.pass > 0 and q.is_others(q.pass)
+end
+
+function q.use_pass(score)
+  if q.pass > 0 and score ~= 2 * q.pass then
+    call('HSET', k.used, q.int(q.pass), q.user)
+    q.touch(k.used)
+  end
+end
+
 -- The score of a tier 1 token; 0: it gives no priority; nil: another has it
 function q.ticket_score(done)
   if q.at == 0 or q.at <= done or q.at > q.now() or q.now() > q.at_until
@@ -181,11 +207,7 @@ function q.ticket_score(done)
   then
     return 0
   end
-  local score = q.int(2 * q.at)
-  local holder = call('HGET', k.used, q.int(q.at))
-                 or call('ZRANGEBYSCORE', k.queue, score, score)[1]
-                 or call('ZRANGEBYSCORE', k.cleared, score, score)[1]
-  if holder and holder ~= q.user then
+  if q.is_others(q.at) then
     return nil
   end
   return 2 * q.at
@@ -306,12 +328,17 @@ end
 
 if place == 0 then
   score = q.ticket_score(done)
-  if not score then
+  if not score or q.pass_is_others() then
     return q.reply(POSITION_USED)
   end
 end
 
 q.live()
+
+if place == 0 then
+  q.use_pass(score)
+end
+
 q.did = q.did + (place > 0 and PLACE_BACK or JOINED)
 
 local answer = q.enter()

@@ -108,6 +108,7 @@ static ngx_http_admission_claim_t  ngx_http_admission_claims[] = {
     CLAIM(score, integer, PLACE, PLACE),
 
     CLAIM(at, integer, TIER1|PLACE, PLACE),
+    CLAIM(ticket, integer, TIER1, NONE),
     CLAIM(act, integer, TIER1, NONE),
     CLAIM(adm, integer, TIER1|TIER2, NONE),
     CLAIM(epoch, integer, PLACE, NONE),

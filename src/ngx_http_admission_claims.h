@@ -50,6 +50,8 @@ typedef struct {
     /* microseconds on the event's clock; 0: absent */
     int64_t                     at;         /* time of issue of the ticket,
                                                of a place its own */
+    int64_t                     ticket;     /* of a tier 1 token without it:
+                                               what at was */
     int64_t                     act;        /* activation */
     int64_t                     adm;        /* admission, or turn */
     int64_t                     score;      /* of a place */

@@ -252,7 +252,7 @@ static ngx_http_admission_user_conf_t  ngx_http_admission_user_default = {
 };
 
 
-static ngx_http_admission_tier1_conf_t  ngx_http_admission_tier1_default = {
+ngx_http_admission_tier1_conf_t  ngx_http_admission_tier1_default = {
     NGX_HTTP_ADMISSION_OFF,
     { ngx_null_string, NULL, NULL, NULL, { 0 } },
     1
@@ -309,6 +309,8 @@ ngx_http_admission_complete_main_conf(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf)
 {
     ngx_str_t  name = ngx_string(NGX_HTTP_ADMISSION_ZONE_NAME);
+
+    ngx_http_admission_routes_check(cf, mcf);
 
     if (mcf->zone) {
         return NGX_CONF_OK;
@@ -367,6 +369,8 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->verifiers = { { 0 } };
      *     conf->content = NGX_HTTP_ADMISSION_CONTENT_NONE;
      *     conf->content_name = NULL;
+     *     conf->content_file = { 0, NULL };
+     *     conf->content_line = 0;
      *     conf->handler = NULL;
      *     conf->page = NULL;
      *     conf->admin = 0;
@@ -422,7 +426,8 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         || ngx_http_admission_merge_secrets(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_merge_verifiers(cf, prev, conf) != NGX_CONF_OK
         || ngx_http_admission_edge_merge(cf, prev, conf) != NGX_CONF_OK
-        || ngx_http_admission_content_merge(cf, prev, conf) != NGX_CONF_OK)
+        || ngx_http_admission_content_merge(cf, prev, conf) != NGX_CONF_OK
+        || ngx_http_admission_routes_note(cf, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }

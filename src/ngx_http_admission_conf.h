@@ -157,6 +157,12 @@ typedef struct {
     ngx_rbtree_t                       events;      /* by id */
     ngx_rbtree_node_t                  sentinel;
     ngx_http_admission_event_conf_t    event_default;
+    ngx_array_t                       *queues;      /* of conf_routes.c: the
+                                                       locations of
+                                                       admission_queue_api,
+                                                       NULL: none */
+    ngx_array_t                       *gated;       /* likewise, what is gated
+                                                       by a tier */
     unsigned                           events_seen:1;
     unsigned                           events_listed_only:1;
     unsigned                           in_use:1;    /* some directive of a
@@ -256,6 +262,9 @@ typedef struct {
 
     ngx_uint_t                         content;       /* NGX_HTTP_..._CONTENT */
     ngx_str_t                         *content_name;  /* of the directive */
+    ngx_str_t                          content_file;  /* where it is, of
+                                                         admission_queue_api */
+    ngx_uint_t                         content_line;
     ngx_http_handler_pt                handler;
     ngx_http_admission_page_conf_t    *page;          /* of admission_page */
     ngx_flag_t                         admin;         /* of admission_queue_api

@@ -134,6 +134,9 @@ ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         lcf->admin = flag;
     }
 
+    lcf->content_file = cf->conf_file->file.name;
+    lcf->content_line = cf->conf_file->line;
+
     return ngx_http_admission_content(cf, cmd, conf);
 }
 

@@ -81,6 +81,16 @@ char *ngx_http_admission_content_set(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_admission_content_merge(ngx_conf_t *cf,
     ngx_http_admission_loc_conf_t *prev, ngx_http_admission_loc_conf_t *conf);
 
+/*
+ * A location is merged: what ngx_http_admission_routes_check() is to know of.
+ * That one warns, once all are, of ways to join the queue past the waiting
+ * room, and of calls of the queue that have no location.
+ */
+ngx_int_t ngx_http_admission_routes_note(ngx_conf_t *cf,
+    ngx_http_admission_loc_conf_t *conf);
+void ngx_http_admission_routes_check(ngx_conf_t *cf,
+    ngx_http_admission_main_conf_t *mcf);
+
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -108,6 +118,9 @@ char *ngx_http_admission_trusted_edge(ngx_conf_t *cf, ngx_command_t *cmd,
 
 /* by token kind */
 extern ngx_http_admission_cookie_conf_t  ngx_http_admission_cookie_defaults[];
+
+/* where no level says "admission_tier1" */
+extern ngx_http_admission_tier1_conf_t  ngx_http_admission_tier1_default;
 
 
 /* what holds where the default line says nothing */

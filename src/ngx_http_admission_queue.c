@@ -47,6 +47,8 @@ static ngx_int_t ngx_http_admission_queue_begin(
     ngx_http_admission_args_t *args, ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_event_state_t *state);
+static int64_t ngx_http_admission_queue_pass(
+    ngx_http_admission_claims_t *pass);
 static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
     ngx_str_t *event, ngx_str_t *user, ngx_http_admission_queue_done_pt done,
     void *data);
@@ -142,6 +144,9 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
         ngx_http_admission_args_number(&args, place->epoch);
     }
 
+    ngx_http_admission_args_number(&args,
+                                   ngx_http_admission_queue_pass(ask->pass));
+
     if (ask->mode == NGX_HTTP_ADMISSION_QUEUE_CHECK || n) {
         ngx_http_admission_queue_mark(&ask->event);
     }
@@ -151,6 +156,19 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
                          ngx_http_admission_queue_done,
                          ngx_http_admission_queue_call(&ask->event, NULL, done,
                                                        data));
+}
+
+
+/* the ticket of a tier 1 token, by its time; 0: it does not say */
+
+static int64_t
+ngx_http_admission_queue_pass(ngx_http_admission_claims_t *pass)
+{
+    if (pass == NULL) {
+        return 0;
+    }
+
+    return pass->at ? pass->at : pass->ticket;
 }
 
 

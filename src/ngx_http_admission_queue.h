@@ -61,6 +61,8 @@ typedef struct {
     /* verified, for this event and user; NULL and 0: none shown */
     ngx_http_admission_claims_t         *tier1;     /* with position, at,
                                                        act and adm */
+    ngx_http_admission_claims_t         *pass;      /* which lets join, where
+                                                       one is needed */
     ngx_http_admission_claims_t         *entry;     /* entry token */
     ngx_http_admission_claims_t        **places;
     ngx_uint_t                           nplaces;

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The users' calls of admission_queue_api.
+ * The calls of admission_queue_api: which there are, and the users'.
  */
 
 
@@ -21,9 +21,6 @@
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
 #include "ngx_http_admission_zone.h"
-
-
-#define NGX_HTTP_ADMISSION_ADMIN_ROUTES  3
 
 
 static ngx_int_t ngx_http_admission_queue_ask_handler(
@@ -66,10 +63,14 @@ static ngx_int_t ngx_http_admission_queue_left(
 static ngx_uint_t ngx_http_admission_queue_is_beacon(ngx_http_request_t *r);
 
 
-static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
+/*
+ * Operators' calls and users' have locations of their own, and none answers
+ * the others': what is asked of who joins is what the users' one says.
+ */
 
-    /* NGX_HTTP_ADMISSION_ADMIN_ROUTES of them */
-
+static const ngx_http_admission_route_t
+    ngx_http_admission_queue_admin_routes[] =
+{
     { "admin/clear/*",
       NGX_HTTP_POST, "POST",
       ngx_http_admission_queue_admin_handler,
@@ -85,7 +86,11 @@ static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
       ngx_http_admission_queue_admin_handler,
       NGX_HTTP_ADMISSION_QUEUE_LOOK, 0 },
 
-    /* users */
+    { NULL, 0, NULL, NULL, 0, 0 }
+};
+
+
+static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
 
     { "check/*",
       NGX_HTTP_POST, "POST",
@@ -114,18 +119,14 @@ static const ngx_http_admission_route_t  ngx_http_admission_queue_routes[] = {
 ngx_int_t
 ngx_http_admission_queue_api_handler(ngx_http_request_t *r)
 {
-    ngx_http_admission_loc_conf_t     *lcf;
-    const ngx_http_admission_route_t  *routes;
+    ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    routes = ngx_http_admission_queue_routes;
-
-    if (!lcf->admin) {
-        routes += NGX_HTTP_ADMISSION_ADMIN_ROUTES;
-    }
-
-    return ngx_http_admission_api_handler(r, routes);
+    return ngx_http_admission_api_handler(r,
+                                lcf->admin
+                                ? ngx_http_admission_queue_admin_routes
+                                : ngx_http_admission_queue_routes);
 }
 
 
@@ -406,6 +407,9 @@ ngx_http_admission_queue_tier1(ngx_http_admission_api_call_t *call,
     if (rc == NGX_DECLINED) {
         ask->mode = NGX_HTTP_ADMISSION_QUEUE_REPORT;
         call->why = why;
+
+    } else {
+        ask->pass = claims;
     }
 
     return NGX_OK;

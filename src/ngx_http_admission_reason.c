@@ -48,6 +48,7 @@ const char  ngx_http_admission_reasons[NGX_HTTP_ADMISSION_REASONS]
     "claim \"position\" missing or wrong",
     "claim \"score\" missing or wrong",
     "claim \"at\" missing or wrong",
+    "claim \"ticket\" missing or wrong",
     "claim \"act\" missing or wrong",
     "claim \"adm\" missing or wrong",
     "claim \"epoch\" missing or wrong",

@@ -199,6 +199,13 @@ ngx_http_admission_tier1_issue(ngx_http_request_t *r,
     made.nbf = 0;
 
     if (now > claims->adm + (int64_t) conf->token_ttl * 1000) {
+
+        /* no priority any more, but one ticket still is one user's */
+
+        if (made.at) {
+            made.ticket = made.at;
+        }
+
         made.position = 0;
         made.at = 0;
     }

@@ -783,7 +783,9 @@ subtest 'admission_queue_api' => sub {
           { http => $secrets, location => 'admission_queue_api;' },
           '"admission_queue_api"', '"admission_user"');
     right('for operators without a user', http => $secrets,
-          location => 'admission_queue_api admin=on;');
+          location => 'admission_queue_api admin=on;',
+          more => 'location /q { admission_user visitor;
+                                 admission_queue_api; }');
 };
 
 

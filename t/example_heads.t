@@ -44,6 +44,7 @@ for my $file (sort glob "$root/conf-examples/*.conf") {
 
     is $status, 0, "$name: what its head says" or diag $output;
     like $output, qr/test is successful/, "$name: nginx -t";
+    unlike $output, qr/\[warn\]/, "$name: without a warning";
 
     like $readme, qr/^\| \[$name\.conf\]\($name\.conf\) \|/m,
         "$name: in the table";

@@ -138,12 +138,13 @@ sub history ($calls) {
             my @tier1 = rand() < 0.1
                         ? ($us - int rand 1e7, $activation, $us + 10_000_000)
                         : (0, 0, 0);
+            my $pass = pick((0) x 9, $tier1[0], $us - int rand 5);
             my ($entry) = rand() < 0.12
                           ? grep { $_->[0] eq $user } @entries : ();
 
             $reply = both('check', $host, $user, pick(0, 0, 0, 1, 1, 2, 3, 4),
                           @tier1, $entry ? @$entry[1, 2] : (0, 0),
-                          scalar @shown, map { @$_[1 .. 3] } @shown)
+                          scalar @shown, (map { @$_[1 .. 3] } @shown), $pass)
                      // return;
             push @places, [ $user, @$reply[8, 6, 7] ] if $reply->[0] == 1;
             unshift @entries, [ $user, $reply->[9],

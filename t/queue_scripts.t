@@ -239,6 +239,74 @@ subtest 'priority of tier 1' => sub {
 };
 
 
+# Where a token is needed to join at all its ticket is one user's, whether or
+# not it gives priority by now.
+
+subtest 'a ticket lets one user join' => sub {
+    my $act = 1_700_000_000_000_000;
+
+    for my $line (0, 1) {
+        my $e = event(threshold => $line ? 0 : 100);
+        my $what = $line ? 'with a line' : 'in at once';
+        my $joined = $line ? 'waiting' : 'in';
+
+        $redis->cmd('HSET', $e->key('vwr'), 'activation', $act);
+
+        my $now = $e->ask('x')->{clock};
+        my ($t1, $t2, $t3, $t4) = map { $now - 10_000_000 + $_ } 1 .. 4;
+        my $early = sub ($at, %more) {
+            return (tier1 => { at => $at, act => $act, adm => $now, %more },
+                    pass => $at);
+        };
+        my %stale = (adm => $now - 601_000_000);
+
+        # without priority: the token is late, and has no time of its own
+        is($e->ask('a', pass => $t1)->{state}, $joined, "$what: by a late one");
+        is($e->ask('thief', pass => $t1)->{state}, 'used',
+           "$what: nobody else by it");
+        is($e->ask('thief', $early->($t1))->{state}, 'used',
+           "$what: nor by an earlier one of that ticket");
+        is($e->ask('thief', $early->($t1, %stale))->{state}, 'used',
+           "$what: nor by one whose priority is over");
+        is($e->ask('a', pass => $t1)->{state}, $joined, "$what: a is there");
+
+        $e->leave('a');
+        is($e->ask('thief', pass => $t1)->{state}, 'used',
+           "$what: nor when its user has left");
+        is($e->ask('a', pass => $t1)->{state}, $joined,
+           "$what: who may come again");
+
+        # the other way round
+        is($e->ask('b', $early->($t2))->{state}, $joined, "$what: an early one");
+        is($e->ask('thief', pass => $t2)->{state}, 'used',
+           "$what: nobody by a late one of it");
+
+        # who has been in or left since the ticket was issued gets no priority
+        # by it, and does not come in by it either
+        $e->ask('thief');
+        $e->leave('thief');
+        is($e->ask('thief', $early->($t2))->{state}, 'used',
+           "$what: nor who was there before");
+
+        # of another ticket than the one with priority
+        is($e->ask('c', $early->($t3), pass => $t1)->{state}, 'used',
+           "$what: both tickets of two have to be the user's");
+        is($e->ask('c', $early->($t3), pass => $t4)->{state}, $joined,
+           "$what: and are");
+        is($e->ask('d', pass => $_)->{state}, 'used', "$what: both used")
+            for $t3, $t4;
+
+        # a place lets its holder in without
+        is($e->ask('thief', mode => 'report')->{state}, 'needs_tier1',
+           "$what: without a token nobody");
+    }
+
+    # a token that is not needed is not used up
+    my $e = event(threshold => 100);
+    is($e->ask($_)->{state}, 'in', "$_, where none is needed") for qw(a b);
+};
+
+
 subtest 'clean-up, in bounded steps' => sub {
     my $e = event(threshold => 0, seen_ttl => 100);
     my $n = 2500;

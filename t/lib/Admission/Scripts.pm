@@ -66,6 +66,7 @@ sub call ($self, $name, @args) {
 # mode  check (default), status, heartbeat, restore or report
 # tier1 {at, act, adm}, entry {adm, exp}
 # place what an answer said, or several of them in an array
+# pass  {at} of the ticket by whose token one may join at all
 
 sub ask ($self, $user, %opt) {
     my %modes = (check => 0, status => 1, heartbeat => 2, restore => 3,
@@ -80,7 +81,8 @@ sub ask ($self, $user, %opt) {
         $t1->{at} // 0, $t1->{act} // 0,
         ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
         $entry->{adm} // 0, $entry->{exp} // 0,
-        scalar @$places, map { @$_{qw(score clock epoch)} } @$places);
+        scalar @$places, (map { @$_{qw(score clock epoch)} } @$places),
+        $opt{pass} // 0);
 }
 
 
