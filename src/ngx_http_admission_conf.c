@@ -95,7 +95,7 @@ ngx_command_t  ngx_http_admission_commands[] = {
       NULL },
 
     { ngx_string("admission_tier1"),
-      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_TAKE12,
+      NGX_HTTP_ADMISSION_ANY_CONF|NGX_CONF_1MORE,
       ngx_http_admission_tier1,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
@@ -255,7 +255,7 @@ static ngx_http_admission_user_conf_t  ngx_http_admission_user_default = {
 ngx_http_admission_tier1_conf_t  ngx_http_admission_tier1_default = {
     NGX_HTTP_ADMISSION_OFF,
     { ngx_null_string, NULL, NULL, NULL, { 0 } },
-    1
+    0, 1
 };
 
 

@@ -203,6 +203,7 @@ typedef struct {
     ngx_uint_t                      mode;       /* _OFF, _ON, _AUTO,
                                                    _VARIABLE */
     ngx_http_complex_value_t        value;      /* of _VARIABLE */
+    unsigned                        event_required:1;
     unsigned                        bind:1;
 } ngx_http_admission_tier1_conf_t;
 

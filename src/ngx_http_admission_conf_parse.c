@@ -16,6 +16,11 @@ static char *ngx_http_admission_user_param(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_user_conf_t *user, ngx_str_t *arg);
 static ngx_int_t ngx_http_admission_user_algs(ngx_str_t *names,
     ngx_uint_t *algs);
+static char *ngx_http_admission_tier1_param(ngx_conf_t *cf,
+    ngx_command_t *cmd, ngx_http_admission_tier1_conf_t *tier1,
+    ngx_str_t *arg);
+static ngx_int_t ngx_http_admission_event_param(ngx_str_t *value,
+    ngx_uint_t *required);
 static char *ngx_http_admission_tier2_param(ngx_conf_t *cf,
     ngx_command_t *cmd, ngx_http_admission_tier2_conf_t *tier2,
     ngx_str_t *arg);
@@ -355,12 +360,16 @@ ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_admission_loc_conf_t  *lcf = conf;
 
-    ngx_str_t                        *value, bind;
-    ngx_uint_t                        flag;
+    ngx_str_t                        *value;
+    ngx_uint_t                        i, flag;
     ngx_http_admission_tier1_conf_t  *tier1;
 
     if (lcf->tier1) {
         return "is duplicate";
+    }
+
+    if (ngx_http_admission_conf_twice(cf, cmd) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
     }
 
     tier1 = ngx_pcalloc(cf->pool, sizeof(ngx_http_admission_tier1_conf_t));
@@ -394,21 +403,63 @@ ngx_http_admission_tier1(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                                                "of them");
     }
 
-    if (cf->args->nelts == 3) {
-
-        if (ngx_http_admission_conf_param(&value[2], "bind", &bind) != NGX_OK
-            || ngx_http_admission_conf_flag(&bind, &flag) != NGX_OK)
+    for (i = 2; i < cf->args->nelts; i++) {
+        if (ngx_http_admission_tier1_param(cf, cmd, tier1, &value[i])
+            != NGX_CONF_OK)
         {
-            return ngx_http_admission_conf_invalid(cf, cmd, &value[2],
-                                                   "\"bind=on|off\"");
+            return NGX_CONF_ERROR;
         }
-
-        tier1->bind = flag;
     }
 
     lcf->tier1 = tier1;
 
     return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_admission_tier1_param(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_http_admission_tier1_conf_t *tier1, ngx_str_t *arg)
+{
+    ngx_str_t   value;
+    ngx_uint_t  flag;
+
+    if (ngx_http_admission_conf_param(arg, "event", &value) == NGX_OK
+        && ngx_http_admission_event_param(&value, &flag) == NGX_OK)
+    {
+        tier1->event_required = flag;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_admission_conf_param(arg, "bind", &value) == NGX_OK
+        && ngx_http_admission_conf_flag(&value, &flag) == NGX_OK)
+    {
+        tier1->bind = flag;
+        return NGX_CONF_OK;
+    }
+
+    return ngx_http_admission_conf_invalid(cf, cmd, arg,
+                                           "\"event=any|required\" and "
+                                           "\"bind=on|off\"");
+}
+
+
+/* of both tiers: is an event required? */
+
+static ngx_int_t
+ngx_http_admission_event_param(ngx_str_t *value, ngx_uint_t *required)
+{
+    if (value->len == 3 && ngx_strncmp(value->data, "any", 3) == 0) {
+        *required = 0;
+        return NGX_OK;
+    }
+
+    if (value->len == 8 && ngx_strncmp(value->data, "required", 8) == 0) {
+        *required = 1;
+        return NGX_OK;
+    }
+
+    return NGX_DECLINED;
 }
 
 
@@ -492,17 +543,11 @@ ngx_http_admission_tier2_param(ngx_conf_t *cf, ngx_command_t *cmd,
         return NGX_CONF_OK;
     }
 
-    if (ngx_http_admission_conf_param(arg, "event", &value) == NGX_OK) {
-
-        if (value.len == 3 && ngx_strncmp(value.data, "any", 3) == 0) {
-            tier2->any_event = 1;
-            return NGX_CONF_OK;
-        }
-
-        if (value.len == 8 && ngx_strncmp(value.data, "required", 8) == 0) {
-            tier2->any_event = 0;
-            return NGX_CONF_OK;
-        }
+    if (ngx_http_admission_conf_param(arg, "event", &value) == NGX_OK
+        && ngx_http_admission_event_param(&value, &flag) == NGX_OK)
+    {
+        tier2->any_event = !flag;
+        return NGX_CONF_OK;
     }
 
     if (ngx_http_admission_conf_param(arg, "bind", &value) == NGX_OK

@@ -111,15 +111,19 @@ ngx_http_admission_request_event(ngx_http_request_t *r, ngx_str_t *event)
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     if (lcf->event == NULL) {
-        return NGX_OK;
+        return NGX_DECLINED;
     }
 
     if (ngx_http_complex_value(r, lcf->event, &value) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    if (value.len == 0 || value.len > NGX_HTTP_ADMISSION_EVENT_MAX) {
-        return NGX_OK;
+    if (value.len == 0) {
+        return NGX_DECLINED;
+    }
+
+    if (value.len > NGX_HTTP_ADMISSION_EVENT_MAX) {
+        return NGX_ABORT;
     }
 
     p = ngx_pnalloc(r->pool, value.len);
@@ -127,10 +131,12 @@ ngx_http_admission_request_event(ngx_http_request_t *r, ngx_str_t *event)
         return NGX_ERROR;
     }
 
-    if (ngx_http_admission_event_id(&value, p) == NGX_OK) {
-        event->data = p;
-        event->len = value.len;
+    if (ngx_http_admission_event_id(&value, p) != NGX_OK) {
+        return NGX_ABORT;
     }
+
+    event->data = p;
+    event->len = value.len;
 
     return NGX_OK;
 }

@@ -71,8 +71,15 @@ typedef struct {
                                                        has its own */
     ngx_uint_t                         passed;      /* the pass that the tiers
                                                        let go on */
-    unsigned                           denied:1;    /* error_page of a denial
-                                                       is not judged */
+    unsigned                           denied:1;    /* in some location: what
+                                                       comes after is for the
+                                                       answer alone */
+    ngx_uint_t                         error_pass;  /* the pass that error_page
+                                                       of the last denial
+                                                       makes, which is not
+                                                       judged; 0: none */
+    ngx_str_t                          error_uri;   /* its URI, before any
+                                                       rewrite */
     unsigned                           gated:1;     /* a tier or limit looked
                                                        at it */
     ngx_http_admission_redis_call_t   *call;        /* the operation that the
@@ -115,7 +122,9 @@ ngx_int_t ngx_http_admission_watch(ngx_http_request_t *r);
 
 /*
  * The event of a request by admission_event, in lower case, allocated from
- * r->pool; empty: none, or not an event id.  NGX_ERROR: no memory.
+ * r->pool.  NGX_DECLINED: it names none; NGX_ABORT: what it names is no event
+ * id, and what the backend makes of it is not known; *event is empty then.
+ * NGX_ERROR: no memory.
  */
 ngx_int_t ngx_http_admission_request_event(ngx_http_request_t *r,
     ngx_str_t *event);

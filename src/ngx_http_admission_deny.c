@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_deny.h"
+#include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_return.h"
 #include "ngx_http_admission_token.h"
@@ -32,13 +33,30 @@ static ngx_int_t ngx_http_admission_deny_uri(ngx_http_request_t *r,
 
 ngx_int_t
 ngx_http_admission_deny(ngx_http_request_t *r,
-    ngx_http_admission_verdict_e verdict, ngx_str_t *event)
+    ngx_http_admission_verdict_e verdict, const char *reason, ngx_str_t *event)
 {
     ngx_str_t                       target;
     ngx_http_admission_loc_conf_t  *lcf;
 
     if (verdict == NGX_HTTP_ADMISSION_VERDICT_ERROR) {
         return ngx_http_admission_deny_unavailable(r);
+    }
+
+    /*
+     * never by a bare status: the error_page for 404 of many a site is its
+     * application ("error_page 404 = @app"), which the gate is there for
+     */
+
+    if (reason == ngx_http_admission_reason(BAD_EVENT)) {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
+                                                "INVALID_EVENT",
+                                                "Not an event id", NULL);
+    }
+
+    if (reason == ngx_http_admission_reason(UNKNOWN_EVENT)) {
+        return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
+                                                "UNKNOWN_EVENT",
+                                                "No such event", NULL);
     }
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);

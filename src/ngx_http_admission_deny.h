@@ -19,12 +19,13 @@
 
 
 /*
- * Tells a denial: verdict is one of USER, TIER1, TIER2 and ERROR, event
- * that of the request and may be empty.  Returns what to finalize the request
- * with.
+ * Tells a denial: verdict is one of USER, TIER1, TIER2 and ERROR, reason why,
+ * event that of the request and may be empty.  Returns what to finalize the
+ * request with.
  */
 ngx_int_t ngx_http_admission_deny(ngx_http_request_t *r,
-    ngx_http_admission_verdict_e verdict, ngx_str_t *event);
+    ngx_http_admission_verdict_e verdict, const char *reason,
+    ngx_str_t *event);
 
 /*
  * 403 in JSON, whatever admission_deny says, that sends to the waiting room

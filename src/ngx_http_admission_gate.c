@@ -44,6 +44,8 @@ static ngx_int_t ngx_http_admission_gate_tokens(ngx_http_request_t *r,
 static ngx_int_t ngx_http_admission_gate_user(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 
+static void ngx_http_admission_gate_denied(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tell(ngx_http_request_t *r,
@@ -86,6 +88,36 @@ ngx_http_admission_gate_clean(ngx_http_request_t *r)
     }
 
     ctx->cleaned = 1;
+
+    return NGX_DECLINED;
+}
+
+
+/*
+ * In each phase for rewrites: what the server's own make of the address of an
+ * error page is not that page ("rewrite ^ /index.php") but goes on from it.
+ */
+
+ngx_int_t
+ngx_http_admission_gate_error_page(ngx_http_request_t *r)
+{
+    ngx_http_admission_ctx_t  *ctx;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    if (ctx == NULL || r != r->main || ctx->error_pass != r->uri_changes) {
+        return NGX_DECLINED;
+    }
+
+    if (ctx->error_uri.data == NULL) {
+        ctx->error_uri = r->uri;
+
+    } else if (ctx->error_uri.len != r->uri.len
+               || ngx_memcmp(ctx->error_uri.data, r->uri.data, r->uri.len)
+                  != 0)
+    {
+        ctx->error_pass = 0;
+    }
 
     return NGX_DECLINED;
 }
@@ -167,6 +199,8 @@ ngx_http_admission_gate(ngx_http_request_t *r)
             ngx_http_admission_limits_back(ctx->limits);
         }
 
+        ngx_http_admission_gate_denied(r, ctx);
+
         rc = ngx_http_admission_gate_tell(r, ctx);
         ngx_http_finalize_request(r, rc);
         return NGX_DONE;
@@ -188,7 +222,9 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (!ctx->denied && !ngx_http_admission_is_preflight(r)) {
+    if (ctx->error_pass != r->uri_changes
+        && !ngx_http_admission_is_preflight(r))
+    {
 
         /* a request that waited for its limits is not asked for tokens again */
 
@@ -451,9 +487,28 @@ ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,
     ctx->dry_run = 0;
     ctx->entry = NULL;
     ctx->position = 0;
-    ctx->denied = 1;
 
     return NGX_ABORT;
+}
+
+
+/*
+ * What error_page leads to is the next pass, and is not judged; whatever is
+ * redirected to from there is.  A denial there has no error_page any more,
+ * which could go round in a circle.
+ */
+
+static void
+ngx_http_admission_gate_denied(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    if (ctx->denied) {
+        r->error_page = 1;
+    }
+
+    ctx->denied = 1;
+    ctx->error_pass = r->uri_changes - 1;
+    ngx_str_null(&ctx->error_uri);
 }
 
 
@@ -465,13 +520,12 @@ ngx_http_admission_gate_dry_run(ngx_http_request_t *r,
 {
     ngx_str_t  event;
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+    if (ngx_http_admission_request_event(r, &event) == NGX_ERROR) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     ngx_http_admission_gate_log(r, ctx, &event, ", dry run");
 
-    ctx->denied = 0;
     ctx->dry_run = 1;
     ctx->pass = r->uri_changes;
 
@@ -491,7 +545,7 @@ ngx_http_admission_gate_tell(ngx_http_request_t *r,
 {
     ngx_str_t  event;
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+    if (ngx_http_admission_request_event(r, &event) == NGX_ERROR) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -505,7 +559,7 @@ ngx_http_admission_gate_tell(ngx_http_request_t *r,
         return ngx_http_admission_limit_deny(r, ctx);
     }
 
-    return ngx_http_admission_deny(r, ctx->verdict, &event);
+    return ngx_http_admission_deny(r, ctx->verdict, ctx->reason, &event);
 }
 
 

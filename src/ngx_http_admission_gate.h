@@ -20,6 +20,7 @@
 
 /* phase handlers */
 ngx_int_t ngx_http_admission_gate_clean(ngx_http_request_t *r);
+ngx_int_t ngx_http_admission_gate_error_page(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_access(ngx_http_request_t *r);
 ngx_int_t ngx_http_admission_gate_precontent(ngx_http_request_t *r);
 
@@ -52,6 +53,15 @@ ngx_int_t ngx_http_admission_gate_tier2_applies(ngx_http_request_t *r,
  */
 ngx_int_t ngx_http_admission_gate_bypassed(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, const char **reason);
+
+/*
+ * The configuration of the event that a request names, for a tier that is in
+ * force; event is empty where it is no event id.  NGX_OK, also while it is not
+ * known yet whether an event that is not listed is one; NGX_ABORT: it is none.
+ */
+ngx_int_t ngx_http_admission_gate_event(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_http_admission_verdict_e tier,
+    ngx_str_t *event, ngx_http_admission_event_conf_t **conf);
 
 /* returns NGX_ABORT; reason is a constant text */
 ngx_int_t ngx_http_admission_gate_deny(ngx_http_admission_ctx_t *ctx,

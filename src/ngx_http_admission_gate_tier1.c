@@ -23,6 +23,9 @@
 static ngx_int_t ngx_http_admission_gate_room(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_uint_t mode);
+static ngx_int_t ngx_http_admission_gate_idle(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event,
+    ngx_http_admission_room_t *room);
 static ngx_int_t ngx_http_admission_gate_unknown(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf, ngx_uint_t mode);
@@ -39,10 +42,9 @@ ngx_int_t
 ngx_http_admission_gate_tier1(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    ngx_int_t                         mode;
+    ngx_int_t                         rc, mode, named;
     ngx_str_t                         event;
     ngx_http_admission_loc_conf_t    *lcf;
-    ngx_http_admission_main_conf_t   *mcf;
     ngx_http_admission_event_conf_t  *conf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
@@ -51,30 +53,39 @@ ngx_http_admission_gate_tier1(ngx_http_request_t *r,
         return NGX_DECLINED;
     }
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
+    named = ngx_http_admission_request_event(r, &event);
+
+    if (named == NGX_ERROR) {
         return NGX_ERROR;
     }
 
-    if (event.len == 0) {
+    if (named == NGX_DECLINED && !lcf->tier1->event_required) {
         return NGX_DECLINED;
     }
 
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
-
-    conf = ngx_http_admission_event_conf(mcf, &event);
-
-    if (conf == NULL) {
-        /* not listed: it may be an event since somebody activated it */
-        conf = &mcf->event_default;
-    }
-
-    mode = ngx_http_admission_tier1_mode(r, conf);
+    mode = ngx_http_admission_tier1_mode(r, NULL);
 
     if (mode == NGX_ERROR) {
         return NGX_ERROR;
     }
 
     if (mode == NGX_HTTP_ADMISSION_OFF) {
+        return NGX_DECLINED;
+    }
+
+    if (named == NGX_DECLINED) {
+        return ngx_http_admission_gate_deny(ctx,
+               NGX_HTTP_ADMISSION_VERDICT_TIER1,
+               ngx_http_admission_reason(NO_EVENT));
+    }
+
+    rc = ngx_http_admission_gate_event(r, ctx, NGX_HTTP_ADMISSION_VERDICT_TIER1,
+                                       &event, &conf);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (conf->vwr == NGX_HTTP_ADMISSION_VWR_OFF) {
         return NGX_DECLINED;
     }
 
@@ -94,11 +105,31 @@ ngx_http_admission_gate_room(ngx_http_request_t *r,
     }
 
     if (!room.active) {
-        return NGX_OK;
+        return ngx_http_admission_gate_idle(r, ctx, event, &room);
     }
 
     return ngx_http_admission_gate_tier1_token(r, ctx, event, conf,
                                                room.activation);
+}
+
+
+/* Redis may just have told that what is not listed was never activated */
+
+static ngx_int_t
+ngx_http_admission_gate_idle(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event,
+    ngx_http_admission_room_t *room)
+{
+    ngx_http_admission_main_conf_t  *mcf;
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    if (room->activation || ngx_http_admission_event_conf(mcf, event)) {
+        return NGX_OK;
+    }
+
+    return ngx_http_admission_gate_deny(ctx, NGX_HTTP_ADMISSION_VERDICT_TIER1,
+                                    ngx_http_admission_reason(UNKNOWN_EVENT));
 }
 
 

@@ -18,8 +18,6 @@
 #include "ngx_http_admission_token.h"
 
 
-static ngx_int_t ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx);
 static ngx_int_t ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_str_t *event, ngx_str_t *user);
 static ngx_int_t ngx_http_admission_gate_tier2_ask(ngx_http_request_t *r,
@@ -78,13 +76,29 @@ ngx_int_t
 ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    ngx_int_t                       rc;
-    ngx_str_t                       event, user;
-    ngx_http_admission_loc_conf_t  *lcf;
+    ngx_int_t                         rc;
+    ngx_str_t                         event, user;
+    ngx_http_admission_loc_conf_t    *lcf;
+    ngx_http_admission_event_conf_t  *conf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     ctx->entry = NULL;
+
+    rc = ngx_http_admission_request_event(r, &event);
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc != NGX_DECLINED) {
+        rc = ngx_http_admission_gate_event(r, ctx,
+                                           NGX_HTTP_ADMISSION_VERDICT_TIER2,
+                                           &event, &conf);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
 
     ngx_str_null(&user);
 
@@ -98,16 +112,10 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
         }
     }
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (event.len == 0) {
-        rc = ngx_http_admission_gate_tier2_no_event(r, ctx);
-
-        if (rc != NGX_OK) {
-            return rc;
-        }
+    if (event.len == 0 && !lcf->tier2->any_event) {
+        return ngx_http_admission_gate_deny(ctx,
+               NGX_HTTP_ADMISSION_VERDICT_TIER2,
+               ngx_http_admission_reason(NO_EVENT));
     }
 
     rc = ngx_http_admission_gate_tier2_entry(r, ctx, &event, &user);
@@ -117,43 +125,6 @@ ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     }
 
     return ngx_http_admission_gate_tier2_ask(r, ctx);
-}
-
-
-/* the request names no event, or what is no event id */
-
-static ngx_int_t
-ngx_http_admission_gate_tier2_no_event(ngx_http_request_t *r,
-    ngx_http_admission_ctx_t *ctx)
-{
-    ngx_str_t                       value;
-    ngx_http_admission_loc_conf_t  *lcf;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-
-    if (!lcf->tier2->any_event) {
-        return ngx_http_admission_gate_deny(ctx,
-               NGX_HTTP_ADMISSION_VERDICT_TIER2,
-               ngx_http_admission_reason(NO_EVENT));
-    }
-
-    if (lcf->event == NULL) {
-        return NGX_OK;
-    }
-
-    if (ngx_http_complex_value(r, lcf->event, &value) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (value.len == 0) {
-        return NGX_OK;
-    }
-
-    /* what the backend makes of it is not known, so no token is for it */
-
-    return ngx_http_admission_gate_deny(ctx,
-           NGX_HTTP_ADMISSION_VERDICT_TIER2,
-           ngx_http_admission_reason(BAD_EVENT));
 }
 
 

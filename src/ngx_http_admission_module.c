@@ -114,6 +114,12 @@ ngx_http_admission_postconfiguration(ngx_conf_t *cf)
            != NGX_OK
         || ngx_http_admission_phase(cf, NGX_HTTP_REWRITE_PHASE,
                                     ngx_http_admission_gate_clean)
+           != NGX_OK
+        || ngx_http_admission_phase(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                                    ngx_http_admission_gate_error_page)
+           != NGX_OK
+        || ngx_http_admission_phase(cf, NGX_HTTP_REWRITE_PHASE,
+                                    ngx_http_admission_gate_error_page)
            != NGX_OK)
     {
         return NGX_ERROR;

@@ -77,6 +77,8 @@ const char  ngx_http_admission_reasons[NGX_HTTP_ADMISSION_REASONS]
     "no visitor",
     "no event",
     "bad event",
+    "unknown event",
+    "token of an event without a line",
     "not active",
     "redis",
     "trusted edge"

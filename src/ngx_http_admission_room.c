@@ -122,6 +122,11 @@ ngx_http_admission_event_is_named(ngx_http_admission_main_conf_t *mcf,
 
     zone = ngx_http_admission_zone;
 
+    if (zone == NULL) {
+        /* a log that asks for the event, where nothing uses the module */
+        return 0;
+    }
+
     ngx_http_admission_zone_lock(zone);
 
     en = ngx_http_admission_event_lookup_locked(zone, event);

@@ -26,7 +26,7 @@ ngx_http_admission_tier1_mode(ngx_http_request_t *r,
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
     tier1 = lcf->tier1;
 
-    if (conf->vwr == NGX_HTTP_ADMISSION_VWR_OFF) {
+    if (conf && conf->vwr == NGX_HTTP_ADMISSION_VWR_OFF) {
         return NGX_HTTP_ADMISSION_OFF;
     }
 

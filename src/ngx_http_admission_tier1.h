@@ -21,8 +21,8 @@
 
 
 /*
- * What admission_tier1 says here for an event: NGX_HTTP_ADMISSION_OFF, _AUTO
- * or _ON; NGX_ERROR: no memory.
+ * What admission_tier1 says here for an event, whatever one for NULL:
+ * NGX_HTTP_ADMISSION_OFF, _AUTO or _ON; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_http_admission_tier1_mode(ngx_http_request_t *r,
     ngx_http_admission_event_conf_t *conf);

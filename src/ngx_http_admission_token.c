@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_cookie.h"
 #include "ngx_http_admission_reason.h"
+#include "ngx_http_admission_room.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_zone.h"
 
@@ -33,7 +34,7 @@ static ngx_uint_t ngx_http_admission_token_of_event(
     ngx_http_admission_token_e kind);
 static ngx_uint_t ngx_http_admission_token_suffix(
     ngx_http_admission_cookie_t *cookie, ngx_str_t *name, ngx_str_t *suffix);
-static const char *ngx_http_admission_token_mismatch(
+static const char *ngx_http_admission_token_mismatch(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
     ngx_str_t *event, ngx_str_t *user);
 static ngx_int_t ngx_http_admission_token_cookie_name(ngx_http_request_t *r,
@@ -208,7 +209,7 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
         }
 
         if (rc == NGX_OK) {
-            wrong = ngx_http_admission_token_mismatch(kind, *claims, event,
+            wrong = ngx_http_admission_token_mismatch(r, kind, *claims, event,
                                                       user);
             if (wrong == NULL) {
                 (*claims)->token = found.value[i];
@@ -228,9 +229,12 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
 
 
 static const char *
-ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
-    ngx_http_admission_claims_t *claims, ngx_str_t *event, ngx_str_t *user)
+ngx_http_admission_token_mismatch(ngx_http_request_t *r,
+    ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
+    ngx_str_t *event, ngx_str_t *user)
 {
+    ngx_http_admission_main_conf_t  *mcf;
+
     if (!ngx_http_admission_token_of_event(kind)) {
         return NULL;
     }
@@ -240,6 +244,15 @@ ngx_http_admission_token_mismatch(ngx_http_admission_token_e kind,
             || ngx_memcmp(claims->sub.data, event->data, event->len) != 0))
     {
         return ngx_http_admission_reason(EVENT);
+    }
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    if (event->len == 0
+        && kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
+        && !ngx_http_admission_event_is_named(mcf, &claims->sub))
+    {
+        return ngx_http_admission_reason(NOT_NAMED);
     }
 
     if (user->len

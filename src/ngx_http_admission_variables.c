@@ -97,6 +97,7 @@ static ngx_int_t
 ngx_http_admission_variable_event(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
+    ngx_int_t                  rc;
     ngx_str_t                  event;
     ngx_http_admission_ctx_t  *ctx;
 
@@ -112,13 +113,13 @@ ngx_http_admission_variable_event(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    if (ngx_http_admission_request_event(r, &event) != NGX_OK) {
-        return NGX_ERROR;
+    rc = ngx_http_admission_request_event(r, &event);
+
+    if (rc == NGX_DECLINED) {
+        rc = ngx_http_admission_entry_event(r, ctx, &event);
     }
 
-    if (event.len == 0
-        && ngx_http_admission_entry_event(r, ctx, &event) != NGX_OK)
-    {
+    if (rc == NGX_ERROR) {
         return NGX_ERROR;
     }
 

@@ -502,11 +502,13 @@ subtest 'admission_tier1' => sub {
         for qw(AUTO ON yes 1 required any), '""';
     wrong('admission_tier1 with a parameter',
           { http => $secrets, location => "admission_tier1 auto $_;" },
-          '"admission_tier1"', qq("$_"), '"bind=on|off"')
-        for qw(bind bind= bind=yes strict=on Bind=on methods=GET);
-    wrong('admission_tier1 with too many',
-          { location => 'admission_tier1 on bind=on bind=off;' },
-          '"admission_tier1"', 'number of arguments');
+          '"admission_tier1"', qq("$_"), '"event=any|required"',
+          '"bind=on|off"')
+        for qw(bind bind= bind=yes strict=on Bind=on methods=GET event event=
+               event=all event=Any EVENT=any required event=any|required);
+    wrong('admission_tier1 without a value',
+          { server => 'admission_tier1;' }, '"admission_tier1"',
+          'number of arguments');
     wrong('admission_tier1 twice',
           { http => $secrets,
             location => 'admission_tier1 on; admission_tier1 off;' },
@@ -538,7 +540,9 @@ subtest 'admission_tier1' => sub {
 
     right("admission_tier1 $_", http => $secrets,
           location => "admission_tier1 $_;")
-        for 'auto', 'on', 'off', '$arg_gate', 'auto bind=off', 'on bind=on';
+        for 'auto', 'on', 'off', '$arg_gate', 'auto bind=off', 'on bind=on',
+            'on event=any', 'auto event=required', '$arg_gate event=required',
+            'auto bind=off event=required';
     right('off without anything', location => 'admission_tier1 off;');
     right('admission_admin_api without anything',
           location => 'admission_admin_api;');
@@ -798,6 +802,8 @@ subtest 'a parameter twice' => sub {
             (map { "user jwt $_" }
                  'id=a id=b', 'id=a email=b id=a', 'email=a email=b',
                  'role=a role=b', 'type=a type=b', 'alg=HS256 alg=HS384'),
+            (map { "tier1 on $_" }
+                 'bind=on bind=off', 'event=any bind=off event=required'),
             (map { "tier2 on $_" }
                  'methods=GET methods=POST', 'bind=on bind=off',
                  'event=any bind=off event=required', 'strict=on strict=off'),

@@ -66,11 +66,16 @@ is $cluster->master_of("shop:{$events[$_]}:active")
        ->cmd('ZCARD', "shop:{$events[$_]}:active"), 1,
     "$events[$_]: on its node" for 0 .. 2;
 
-my $in = post($port, "/api/queue/check/$events[0]", bearer => user('ann'));
-my $booked = post($port, '/api/reservations', bearer => user('ann'), headers =>
-                  [ 'x-queue-entry-token' => $in->json->{entryToken} ]);
+sub book ($event) {
+    my $in = post($port, "/api/queue/check/$event", bearer => user('ann'));
+    return post($port, '/api/reservations', bearer => user('ann'), headers =>
+                [ 'x-queue-entry-token' => $in->json->{entryToken} ]);
+}
+
+my $booked = book('spring-concert');
 
 is $booked->status, 200, 'who is in books';
+is book($events[0])->status, 403, 'not by an event that nobody named';
 like $booked->header('RateLimit'), qr/^"booking";r=29;/, 'and is counted';
 
 my %limited;

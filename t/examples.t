@@ -111,6 +111,73 @@ subtest 'waiting-room: a legacy site' => sub {
 };
 
 
+# What some backend takes for the event, or for the path that is gated, and
+# what is not to get past the gate by that.
+
+my @spellings = map { my ($before, $after) = @$_; sub ($id) { "$before$id$after" } }
+    [ '', ';x=1' ], [ '', '%3bx' ], [ '', '%20' ], [ '%20', '' ], [ '', '.json' ],
+    [ '', '%09' ], [ '%0a', '' ], [ '', '%c2%a0' ], [ '%7b', '%7d' ], [ '"', '"' ],
+    [ '', '.' ], [ '', '%00x' ], [ '', '%23' ], [ '', ',1' ], [ 'x', '' ], [ '', 'x' ];
+
+sub others ($gated, $id, @who) {
+    my %passed;
+
+    for my $path (map({ "$gated/" . $_->($id) } @spellings),
+                  $id =~ tr/-//dr =~ s{^}{$gated/}r,
+                  "$gated/3f0c2b1e-0-4000-8000-1",
+                  "$gated/" . '0' x 75, "$gated/%EC%BD%98%EC%84%9C%ED%8A%B8",
+                  $gated =~ s{(?<=.)/|$}{;v=1/}r . "/$id",
+                  "/static/..;$gated/$id", "/static/..%5c$gated/$id",
+                  "/x;$gated/$id")
+    {
+        my $told = ask(GET => $path, @who);
+        $passed{$path} = $told if $told !~ /^40[034]/;
+    }
+
+    is_deeply \%passed, {}, "$gated: no other spelling" or diag explain \%passed;
+}
+
+for my $case ([ cdn => '/events', '/api/seats' ],
+              [ migration => '/events', '/api/seats' ],
+              [ 'two-tiers' => '/events', '/api/seats', '/api/v1/seats' ],
+              [ spa => '/v1/seats' ], [ 'active-events' => '/events',
+                                        '/api/seats' ])
+{
+    my ($name, @gated) = @$case;
+
+    subtest "$name: other spellings" => sub {
+        example($name);
+        my @ann = (bearer => user('ann'), cookies => {
+            'urr-entry-token' => entry('ann') });
+
+        others($_, $event, @ann) for @gated;
+        isnt ask(GET => "$_/" . uc $event, @ann), '404 INVALID_EVENT',
+            "$_: upper case" for @gated;
+        isnt ask(GET => "$_/$event/x;y=1", @ann), '404 INVALID_EVENT',
+            "$_: more behind it" for grep { $name ne 'cdn' && $name ne 'migration' }
+                                     @gated;
+    };
+}
+
+for my $name (qw(queue observability failing-backends)) {
+    subtest "$name: other spellings" => sub {
+        example($name);
+        others('/api/seats', 'spring-concert', bearer => user('ann'),
+               cookies => { 'urr-entry-token' => entry('ann',
+                                                       'spring-concert') });
+    };
+}
+
+subtest 'waiting-room, visitors: path parameters' => sub {
+    for my $name (qw(waiting-room visitors)) {
+        example($name);
+        is ask(GET => $_), '404', "$name: $_"
+            for '/static/..;/book', '/shop;v=1/cart', '/x/..;/shop/cart',
+                '/static/..%5cbook', '/%3b/x';
+    }
+};
+
+
 subtest 'visitors: a site without accounts' => sub {
     example('visitors', change => [ qr/threshold=200/ => 'threshold=2' ]);
 

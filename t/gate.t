@@ -23,6 +23,8 @@ my $nginx = Admission::Nginx->start(
     admission_secret user $user_secret;
     admission_secret tier2 $tier2_secret;
 
+    admission_events { default; $event; }
+
     map \$uri \$event_id {
         volatile;
         ~*^/(?:[a-z0-9-]+/)?events/(?<id>[^/]+)  \$id;
@@ -138,7 +140,7 @@ is ask('/none', user => user, entry => entry), '403 TIER2_REQUIRED tier2',
     'without an event nobody does';
 
 is ask('/events/no!event', user => user, entry => entry),
-    '403 TIER2_REQUIRED tier2', 'nor with what is no event id';
+    '404 INVALID_EVENT tier2', 'nor with what is no event id';
 
 is ask('/open/x'), '200 -', 'the gate is off where it is off';
 
@@ -158,7 +160,10 @@ is ask("/any/events/$other", user => user, entry => entry),
     '403 TIER2_REQUIRED tier2', 'any event: not another one';
 
 is ask('/any/events/no!event', user => user, entry => entry),
-    '403 TIER2_REQUIRED tier2', 'any event: not what is none';
+    '404 INVALID_EVENT tier2', 'any event: not what is none';
+
+is ask('/any/x', user => user, entry => entry($other)),
+    '403 TIER2_REQUIRED tier2', 'any event: it has a line of its own';
 
 
 # ---- bind=off

@@ -107,6 +107,58 @@ END
         location /any-deny2/ { admission_tier2 on; root %%DIR%%;
                               rewrite ^/any-deny2/(.*) /$1 break; }
 
+        # where an error page goes on to
+
+        rewrite             ^/ep-server$ /gated/event1;
+
+        location /e/        { admission_tier2 on; admission_deny status;
+                              error_page 401 403 $arg_to; empty_gif; }
+        location /e-on/     { admission_tier2 on; admission_deny status;
+                              recursive_error_pages on;
+                              error_page 401 403 $arg_to; empty_gif; }
+        location /e-named/  { admission_tier2 on; admission_deny status;
+                              error_page 401 403 = @ep-named; empty_gif; }
+        location /e-200/    { admission_tier2 on; admission_deny status;
+                              error_page 401 403 =200 /ep-try; empty_gif; }
+        location @ep-named  { try_files /none @gated; }
+        location = /ep-try  { try_files /none /gated/event1; }
+        location = /ep-last { rewrite ^ /gated/event1 last; }
+        location = /ep-accel { rewrite ^ /x?header=X-Accel-Redirect:/gated/event1
+                                       break;
+                              proxy_pass http://127.0.0.1:%%BACKEND%%; }
+        location = /ep-accel-named {
+                              rewrite ^ /x?header=X-Accel-Redirect:@gated
+                                       break;
+                              proxy_pass http://127.0.0.1:%%BACKEND%%; }
+        location /ep-index/ { index /gated/event1; }
+        location = /ep-error { error_page 404 = /gated/event1;
+                              recursive_error_pages on; return 404; }
+        location = /ep-open { try_files /none @open; }
+        location = /ep-dry  { try_files /none @dry; }
+        location @dry       { admission_tier2 on; admission_dry_run on;
+                              proxy_pass http://127.0.0.1:%%BACKEND%%; }
+        location = /ep-page { admission_tier2 on; try_files /error.html =404; }
+        location = /ep-gone { admission_tier2 on; try_files /none /none =404; }
+
+        location /site/     { admission_tier2 on; admission_deny status;
+                              error_page 401 403 /site/error.html;
+                              root %%DIR%%; try_files $uri $uri/ =404; }
+
+        # error pages that lead back to what was denied
+
+        location /loop/     { admission_tier2 on; admission_deny status;
+                              error_page 401 403 404 /ep-loop; empty_gif; }
+        location = /ep-loop { try_files /none /loop/event1; }
+        location /loops/    { recursive_error_pages on;
+                              admission_tier2 on; admission_deny status;
+                              error_page 401 403 404 /ep-loops; empty_gif; }
+        location = /ep-loops { recursive_error_pages on;
+                              try_files /none /loops/event1; }
+        location /self/     { recursive_error_pages on;
+                              admission_tier2 on; admission_deny status;
+                              error_page 401 403 404 /self/none;
+                              root %%DIR%%; }
+
         # subrequests
 
         location = /ssi.html { ssi on; }
@@ -275,6 +327,74 @@ is $denied->status, 200, 'nor in a named location';
 is headers_of($denied)->{'x-user-id'}, 'alice',
     'and knows who was denied';
 is headers_of($denied)->{'x-admission-event'}, undef, 'but no entry';
+
+
+# ---- and what they go on to, which is judged
+
+my %ann = (cookies => { access_token => $alice{cookies}{access_token} });
+
+mkdir $nginx->dir . '/ep-index';
+
+my %way = (named => '/e-named/event1',
+           error => '/e-on/event1?to=/ep-error');
+
+for my $way ('try', 'last', 'accel', 'accel-named', 'index/', 'server') {
+    $way{$way} = "/e/event1?to=/ep-$way";
+    $way{"$way, recursive"} = "/e-on/event1?to=/ep-$way";
+}
+
+for my $way (sort keys %way) {
+    my $path = $way{$way};
+
+    for my $who ([ nobody => 401 => 'USER_REQUIRED' ],
+                 [ ann => 403 => 'TIER2_REQUIRED', %ann ])
+    {
+        my ($name, $status, $code, @who) = @$who;
+        my $before = grep { $_->{uri} =~ m{^/gated} } $backend->requests;
+
+        like told($path, @who), qr/^$status .*$code/,
+            "error page, $way: $name is denied again";
+        is_deeply [ get($port, $path, @who)->header('Cache-Control') ],
+            [ 'no-store' ], "error page, $way: $name: nothing is stored";
+        is scalar(grep { $_->{uri} =~ m{^/gated} } $backend->requests), $before,
+            "error page, $way: $name does not get through";
+    }
+}
+
+like told('/e-200/event1', %ann), qr/^403 .*TIER2_REQUIRED/,
+    'error page with a status of its own: the denial has its own';
+
+is told('/e/event1?to=/ep-page'), '401 error',
+    'a file of the same location is the error page itself';
+mkdir $nginx->dir . '/site';
+write_file($nginx->dir . '/site/error.html', 'error of the site');
+is told('/site/event1'), '401 error of the site',
+    'as is one of what is denied';
+like told('/e/event1?to=/ep-gone'), qr/^404 /, 'one that is not there';
+
+$response = get($port, '/e/event1?to=/ep-open', %ann);
+is $response->status, 403, 'an error page may lead to what is not gated';
+is headers_of($response)->{'x-user-id'}, 'alice', 'which knows who';
+is_deeply [ $response->header('Cache-Control') ], [ 'no-store' ],
+    'but is not stored';
+
+$response = get($port, '/e/event1?to=/ep-dry', %ann);
+is $response->status, 403, 'and to a dry run';
+ok headers_of($response)->{'x-user-id'}, 'which lets it pass';
+is_deeply [ $response->header('Cache-Control') ], [ 'no-store' ],
+    'whose answer is not stored either';
+
+for my $loop ('loop', 'loops') {
+    for my $who ([ 401 ], [ 403, %ann ]) {
+        my ($status, @who) = @$who;
+
+        like told("/$loop/event1", @who), qr/^$status <html>/,
+            "$loop: back to what was denied: a bare $status";
+    }
+}
+like told('/self/event1', %ann), qr/^40[34] <html>/,
+    'an error page that is missing ends, too';
+unlike $nginx->error_log, qr/internal redirection cycle/, 'nothing goes round';
 
 
 # ---- subrequests

@@ -94,6 +94,18 @@ my $server = <<'END';
         location /tier/     { empty_gif; admission_event e1; admission_user jwt;
                               admission_tier2 on; }
 
+        # what the error page of a denial goes on to
+
+        location /told/     { admission_rate_limit x rate=9r/m key=$arg_k;
+                              try_files /none /told2/?$args; }
+        location /told2/    { admission_event e1; admission_user jwt;
+                              admission_tier2 on; admission_deny status;
+                              error_page 401 = /told3/?$args; empty_gif; }
+        location /told3/    { try_files /none /told4/?$args; }
+        location /told4/    { admission_rate_limit x rate=9r/m key=$arg_k;
+                              admission_rate_limit t rate=2r/m key=$arg_k;
+                              empty_gif; }
+
         # two of one place that meet
 
         location /meet/     { empty_gif;
@@ -223,6 +235,11 @@ for my $where (qw(redis cluster alone)) {
 
         is statuses(3, '/gate/?k=gate'), '401 401 401', 'a tier refuses';
         is_counted('x:gate', 0, 'so it is not charged');
+
+        is statuses(4, '/told/?k=told'), '200 200 429 429',
+            'where the error page of a denial goes on to';
+        is_counted("$_:told", 2, "$_: each is charged there, the refused not")
+            for qw(x t);
 
         is statuses(3, '/meet/?k=same&l=same'), '200 200 429',
             'two that meet: the stricter one';

@@ -72,7 +72,7 @@ my $nginx = Admission::Nginx->start(
     admission_redis ${\ $redis->url} timeout=5s;
     admission_secret tier1 $secret{tier1};
     admission_secret user $secret{user};
-    admission_events { default threshold=1000; }
+    admission_events { default threshold=1000; other; }
 
     map \$uri \$event_id {
         ~^/(?:gate|any)/(?<id>.+)  \$id;
@@ -791,6 +791,8 @@ subtest 'bind=off, event=any' => sub {
     refused('no user of its own', entry(uid => undef),
             'claim "uid" missing or wrong', %opt);
     passes('any event', entry(sub => 'other'), %opt, path => '/any/');
+    refused('an event that nobody named', entry(sub => 'another'),
+            'token of an event without a line', %opt, path => '/any/');
 };
 
 

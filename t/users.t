@@ -36,7 +36,7 @@ my $nginx = Admission::Nginx->start(
     admission_secret tier1 $secret{tier1};
     admission_secret tier2 $secret{tier2};
     admission_secret user $secret{user};
-    admission_events { default threshold=1; }
+    admission_events { default threshold=1; concert; }
 END
     proxy_set_header Host $host;
     map $http_x_user_id $id_in_map   { default $http_x_user_id; "" none; }
