@@ -166,7 +166,8 @@ void ngx_http_admission_queue_unlist(ngx_str_t *event);
 
 /*
  * News: events in which something changed, most of all that entry tokens were
- * ended, and when (us, Redis's); the answer has those since then, 1,000 at most: an event, a time, an event, ...
+ * ended, and when (us, Redis's); the answer has those since then, at most
+ * NGX_HTTP_ADMISSION_QUEUE_NEWS of them: an event, a time, an event, ...
  * in the order of times.  What is older goes by _forget().
  */
 #define NGX_HTTP_ADMISSION_QUEUE_NEWS  1000

@@ -36,7 +36,10 @@ ngx_int_t ngx_http_admission_queue_reply(redisReply *reply,
 ngx_int_t ngx_http_admission_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
 
-/* of the same: when the next is due, what the step did, besides, and how long who got in waited */
+/*
+ * Of the same: when the next is due, what the step did, besides, and how long
+ * who got in waited.
+ */
 ngx_int_t ngx_http_admission_queue_reply_step(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
     ngx_http_admission_tally_t *tally, ngx_http_admission_waits_t *waits);

@@ -108,7 +108,7 @@ ngx_msec_t ngx_http_admission_in_touch(void);
 /* whether Redis ever answered this host, so that its time is known */
 ngx_uint_t ngx_http_admission_zone_heard(void);
 
-/* whether it is in touch again since it was last asked; of the lease's holder */
+/* whether it is in touch again since the lease's holder last asked */
 ngx_uint_t ngx_http_admission_regained(void);
 
 
