@@ -64,6 +64,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
         if (!ngx_http_admission_event_copy_locked(zone, oen)) {
+            ngx_http_admission_revoked_unheard_locked(zone);
             all = 0;
             break;
         }
@@ -76,6 +77,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
         if (!ngx_http_admission_event_copy_locked(zone, oen)) {
+            ngx_http_admission_revoked_unheard_locked(zone);
             break;
         }
     }
@@ -149,6 +151,8 @@ ngx_http_admission_event_get(ngx_str_t *id,
         state->threshold = -1;
     }
 
+    state->life = ngx_http_admission_zone->sh->life;
+
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
@@ -159,7 +163,7 @@ ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_tally_t *tally)
 {
     int64_t                           clear, since;
-    ngx_uint_t                        news;
+    ngx_uint_t                        news, heard;
     ngx_http_admission_event_node_t  *en;
 
     news = 0;
@@ -171,7 +175,15 @@ ngx_http_admission_event_note(ngx_str_t *id,
     if (en) {
 
         clear = ngx_max(en->state.clear, state->clear);
-        since = ngx_max(en->state.revoked, state->revoked);
+        since = en->state.revoked;
+        heard = en->state.heard;
+
+        /* what the host knew when it asked may have been forgotten since */
+
+        if (state->life == ngx_http_admission_zone->sh->life) {
+            since = ngx_max(since, state->revoked);
+            heard |= state->heard;
+        }
 
         /* answers of several workers may be noted out of order */
 
@@ -210,6 +222,7 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         en->state.clear = clear;
         en->state.revoked = since;
+        en->state.heard = heard;
 
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);
@@ -483,6 +496,7 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
 
     node = ngx_http_admission_event_alloc_locked(zone, size, NULL);
     if (node == NULL) {
+        ngx_http_admission_revoked_unheard_locked(zone);
         return NULL;
     }
 
@@ -570,6 +584,7 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
     zone->sh->sums.events--;
     zone->sh->forgotten++;
 
+    ngx_http_admission_revoked_unheard_locked(zone);
     ngx_http_admission_unname_locked(zone, en);
     ngx_http_admission_room_free_locked(zone, en);
 

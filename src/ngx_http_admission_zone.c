@@ -244,6 +244,8 @@ ngx_http_admission_zone_lock(ngx_http_admission_zone_t *zone)
 
     if (zone->sh->inside) {
         zone->sh->made_anew++;
+        zone->sh->life++;
+        ngx_http_admission_revoked_unheard_locked(zone);
         ngx_http_admission_zone_make_locked(zone);
     }
 
@@ -327,6 +329,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         zone->sh->beat = ozone->sh->beat;
         zone->sh->redis.heard = ozone->sh->redis.heard;
         zone->sh->redis.masters = ozone->sh->redis.masters;
+        zone->sh->revoked_keep = ozone->sh->revoked_keep;
 
         ngx_memcpy((void *) zone->sh->redis.n, (void *) ozone->sh->redis.n,
                    sizeof(ozone->sh->redis.n));

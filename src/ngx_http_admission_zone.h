@@ -44,6 +44,9 @@ typedef struct {
     int64_t                     clear;      /* µs, when last cleared */
     int64_t                     revoked;    /* µs, the latest revocation known
                                                of those that steps return */
+    ngx_uint_t                  heard;      /* bool: a step told of all that
+                                               there are */
+    ngx_uint_t                  life;       /* of the zone, when it was told */
     ngx_msec_t                  restore;    /* for how long places and tokens
                                                are still being restored */
 } ngx_http_admission_event_state_t;
@@ -118,19 +121,41 @@ ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
 /*
  * Refuses the entry tokens of a user let in up to time (µs, on the event's
  * clock) for keep ms from now, by when they have expired.  In a full zone
- * the oldest revocation goes; _lost() returns how many went like that since
- * it was last asked.
+ * the oldest revocation goes, and tokens up to its time are to be asked about
+ * from Redis for as long as it matters.
  */
 void ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user,
     int64_t time, ngx_msec_t keep);
-ngx_uint_t ngx_http_admission_revocations_lost(void);
 
 /*
- * Whether the entry token of a user let in at adm is refused; *older: it is
- * of an earlier life of the data.
+ * How many went like that since this last said so, once a second at most;
+ * *age: tokens that are older, in s, are asked about.
  */
-ngx_uint_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
+ngx_uint_t ngx_http_admission_revocations_lost(int64_t *age);
+
+/* how many are known, and how many ever went early */
+void ngx_http_admission_revocations(ngx_uint_t *known, uint64_t *forgotten);
+
+/* ms that a revocation matters at most, by a configuration with a Redis */
+void ngx_http_admission_revocations_keep(ngx_msec_t keep);
+
+/*
+ * Whether the entry token of a user let in at adm is good (NGX_OK), refused
+ * (NGX_DECLINED), or Redis is to be asked (NGX_AGAIN), since what the host
+ * had to forget may be about it; *older: it is of an earlier life of the data.
+ */
+ngx_int_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
     int64_t adm, ngx_uint_t *older);
+
+/*
+ * Redis said, when asked at that time (ms), that tokens of this user are
+ * refused up to revoked (µs; 0: none is): it is not asked again for
+ * NGX_HTTP_ADMISSION_REVOKED_ASK ms.
+ */
+#define NGX_HTTP_ADMISSION_REVOKED_ASK  1000
+
+void ngx_http_admission_revoked_told(ngx_str_t *event, ngx_str_t *user,
+    int64_t revoked, ngx_msec_t asked);
 
 /*
  * Whether the event is to be added to queue:active-events now: once a
