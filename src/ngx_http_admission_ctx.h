@@ -121,7 +121,7 @@ ngx_http_admission_ctx_t *ngx_http_admission_ctx(ngx_http_request_t *r);
 /* the same, made if there is none; NULL: no memory */
 ngx_http_admission_ctx_t *ngx_http_admission_ctx_get(ngx_http_request_t *r);
 
-/* what was asked in this pass about the user of an entry token; NULL: nothing */
+/* what Redis was asked in this pass about an entry token; NULL: nothing */
 ngx_http_admission_asked_t *ngx_http_admission_ctx_asked(
     ngx_http_request_t *r, ngx_http_admission_claims_t *entry);
 
