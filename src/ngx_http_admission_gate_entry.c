@@ -21,8 +21,6 @@
 
 static ngx_int_t ngx_http_admission_gate_entry_ask(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_http_admission_claims_t *entry);
-static ngx_int_t ngx_http_admission_gate_entry_busy(
-    ngx_http_admission_ctx_t *ctx);
 static void ngx_http_admission_gate_entry_told(void *data, ngx_int_t rc,
     ngx_http_admission_queue_answer_t *answer);
 
@@ -34,24 +32,33 @@ ngx_http_admission_gate_entry(ngx_http_request_t *r,
 {
     ngx_int_t  rc;
 
-    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
-                                       event, user, entry, why);
+    do {
+        rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
+                                           event, user, entry, why);
+        if (rc != NGX_AGAIN) {
+            break;
+        }
 
-    switch (rc) {
+        rc = ngx_http_admission_gate_entry_ask(r, ctx, *entry);
 
-    case NGX_AGAIN:
-        return ngx_http_admission_gate_entry_ask(r, ctx, *entry);
+        /* one that can not be asked about leaves the others */
 
-    case NGX_BUSY:
-        return ngx_http_admission_gate_entry_busy(ctx);
+    } while (rc == NGX_DECLINED);
 
-    default:
-        return rc;
+    if (rc == NGX_BUSY) {
+        return ngx_http_admission_gate_deny(ctx,
+               NGX_HTTP_ADMISSION_VERDICT_ERROR,
+               ngx_http_admission_reason(REDIS));
     }
+
+    return rc;
 }
 
 
-/* of the users of all tokens that a request shows each is asked about once */
+/*
+ * Of the users of all tokens that a request shows each is asked about once.
+ * NGX_DECLINED: Redis is known to be down.
+ */
 
 static ngx_int_t
 ngx_http_admission_gate_entry_ask(ngx_http_request_t *r,
@@ -84,19 +91,10 @@ ngx_http_admission_gate_entry_ask(ngx_http_request_t *r,
                                           ngx_http_admission_gate_entry_told,
                                           r);
     if (ctx->call == NULL) {
-        return ngx_http_admission_gate_entry_busy(ctx);
+        return NGX_DECLINED;
     }
 
     return ngx_http_admission_gate_suspend(r, ctx);
-}
-
-
-static ngx_int_t
-ngx_http_admission_gate_entry_busy(ngx_http_admission_ctx_t *ctx)
-{
-    return ngx_http_admission_gate_deny(ctx,
-           NGX_HTTP_ADMISSION_VERDICT_ERROR,
-           ngx_http_admission_reason(REDIS));
 }
 
 

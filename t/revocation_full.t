@@ -303,7 +303,7 @@ subtest 'every place that takes an entry token' => sub {
     is(ask($site, 0, bob => $bob, '/free')->header('X-Event'), '<>',
        'and no $admission_event');
     is(told_event($site, bob => [$bob, token_of_later('bob', 'listed')]),
-       'listed', 'who has a later token passes by that');
+       'listed', 'who has a later token passes by that') for 1 .. 10;
     is(gate($site, 0, later => $later), 200, 'a later token passes');
     is(gate($site, 0, later => $later, '/events/'), 200, 'both tiers');
 
