@@ -114,6 +114,7 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
     en->restore = oen->restore;
     en->restoring = oen->restoring;
     en->synced = oen->synced;
+    en->heard = oen->heard;
     en->state = oen->state;
 
     ngx_http_admission_sum_locked(zone, en, 1);
@@ -151,8 +152,6 @@ ngx_http_admission_event_get(ngx_str_t *id,
         state->threshold = -1;
     }
 
-    state->life = ngx_http_admission_zone->sh->life;
-
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
 }
 
@@ -160,10 +159,10 @@ ngx_http_admission_event_get(ngx_str_t *id,
 ngx_uint_t
 ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work,
-    ngx_http_admission_tally_t *tally)
+    ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally)
 {
     int64_t                           clear, since;
-    ngx_uint_t                        news, heard;
+    ngx_uint_t                        news;
     ngx_http_admission_event_node_t  *en;
 
     news = 0;
@@ -176,13 +175,12 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         clear = ngx_max(en->state.clear, state->clear);
         since = en->state.revoked;
-        heard = en->state.heard;
 
         /* what the host knew when it asked may have been forgotten since */
 
-        if (state->life == ngx_http_admission_zone->sh->life) {
+        if (heard && heard->life == ngx_http_admission_zone->sh->life) {
             since = ngx_max(since, state->revoked);
-            heard |= state->heard;
+            en->heard |= heard->all;
         }
 
         /* answers of several workers may be noted out of order */
@@ -222,7 +220,6 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         en->state.clear = clear;
         en->state.revoked = since;
-        en->state.heard = heard;
 
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en);

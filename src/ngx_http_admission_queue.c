@@ -233,9 +233,12 @@ ngx_http_admission_queue_step(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
+    ngx_uint_t                         life;
     ngx_http_admission_args_t          args;
     ngx_http_admission_queue_call_t   *qc;
     ngx_http_admission_event_state_t   state;
+
+    life = ngx_http_admission_zone_life();
 
     if (ngx_http_admission_queue_begin(&args, event, conf, &state) != NGX_OK) {
         return NULL;
@@ -247,7 +250,7 @@ ngx_http_admission_queue_step(ngx_str_t *event,
 
     if (qc) {
         qc->step = 1;
-        qc->life = state.life;
+        qc->life = life;
         qc->keep = ngx_http_admission_queue_keep(conf->token_ttl);
     }
 
@@ -476,6 +479,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_queue_call_t  *qc = data;
 
     ngx_uint_t                         i, news, any;
+    ngx_http_admission_heard_t         heard;
     ngx_http_admission_tally_t         tally;
     ngx_http_admission_waits_t         waits;
     ngx_http_admission_event_state_t   state;
@@ -500,8 +504,8 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_time_observed(answer.now,
                                      ngx_current_msec - qc->issued);
 
-    state.life = qc->life;
-    state.heard = (qc->step && answer.score == 0);
+    heard.life = qc->life;
+    heard.all = (answer.score == 0);
 
     if (qc->leaves) {
         ngx_http_admission_revoke(&qc->event, &qc->user, answer.clock,
@@ -523,6 +527,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                              || (!qc->step
                                                  && answer.size
                                                     + answer.active),
+                                             qc->step ? &heard : NULL,
                                              any ? &tally : NULL);
         if (news) {
             ngx_http_admission_queue_news(qc, news, state.restore);

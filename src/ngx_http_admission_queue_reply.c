@@ -109,8 +109,6 @@ ngx_http_admission_queue_reply(redisReply *reply,
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
     state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
     state->revoked = 0;
-    state->heard = 0;
-    state->life = 0;
 
     ngx_memzero(tally, sizeof(ngx_http_admission_tally_t));
 

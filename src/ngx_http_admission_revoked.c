@@ -22,7 +22,7 @@
 
 
 #define NGX_HTTP_ADMISSION_REVOKED_SHARE  256   /* bytes of the zone for each */
-#define NGX_HTTP_ADMISSION_ANSWER_SHARE   2048  /* likewise, of Redis */
+#define NGX_HTTP_ADMISSION_ANSWER_SHARE   4096  /* likewise, of Redis */
 #define NGX_HTTP_ADMISSION_ANSWER_WAYS    4     /* where one of them may be */
 
 
@@ -314,7 +314,7 @@ ngx_http_admission_revoked_doubt_locked(ngx_http_admission_zone_t *zone,
     }
 
     return adm <= sh->forgot_time
-           || (sh->unheard && (en == NULL || !en->state.heard));
+           || (sh->unheard && (en == NULL || !en->heard));
 }
 
 

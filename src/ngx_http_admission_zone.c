@@ -265,6 +265,13 @@ ngx_http_admission_zone_unlock(ngx_http_admission_zone_t *zone)
 
 
 ngx_uint_t
+ngx_http_admission_zone_life(void)
+{
+    return ngx_http_admission_zone->sh->life;
+}
+
+
+ngx_uint_t
 ngx_http_admission_zone_made_anew(void)
 {
     ngx_uint_t                  n;

@@ -44,12 +44,17 @@ typedef struct {
     int64_t                     clear;      /* µs, when last cleared */
     int64_t                     revoked;    /* µs, the latest revocation known
                                                of those that steps return */
-    ngx_uint_t                  heard;      /* bool: a step told of all that
-                                               there are */
-    ngx_uint_t                  life;       /* of the zone, when it was told */
     ngx_msec_t                  restore;    /* for how long places and tokens
                                                are still being restored */
 } ngx_http_admission_event_state_t;
+
+
+/* what a step told of the revocations of an event */
+typedef struct {
+    ngx_uint_t                  life;       /* of the zone, when it was asked
+                                               for what the host did not know */
+    unsigned                    all:1;      /* that there are */
+} ngx_http_admission_heard_t;
 
 
 /* registers "admission_zone name:size"; NULL: failed, and said why */
@@ -65,6 +70,9 @@ size_t ngx_http_admission_zone_size(void);
 
 /* how often it was made anew since a process died with its lock, once told */
 ngx_uint_t ngx_http_admission_zone_made_anew(void);
+
+/* how often that was ever: what a host knew before it does not know now */
+ngx_uint_t ngx_http_admission_zone_life(void);
 
 /* what became of connections to Redis, of all workers */
 ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);
@@ -105,7 +113,8 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 
 /*
  * Takes what an answer said of an event, and counts what the call did (NULL:
- * nothing); work has the schedule look after it.  With a full zone the event
+ * nothing); work has the schedule look after it; heard is of a step, or NULL.
+ * With a full zone the event
  * unused for longest is forgotten.  Returns what is news to the host, to be
  * logged, or 0.
  */
@@ -116,7 +125,7 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 
 ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work,
-    ngx_http_admission_tally_t *tally);
+    ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally);
 
 /*
  * Refuses the entry tokens of a user let in up to time (µs, on the event's

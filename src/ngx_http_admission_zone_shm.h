@@ -72,6 +72,8 @@ typedef struct {
     u_char                      marked;
     u_char                      active;     /* the room: lru is in rooms */
     u_char                      restoring;  /* the log was told that it is */
+    u_char                      heard;      /* all revocations are known, but
+                                               for those that were forgotten */
 
     ngx_queue_t                 lru;
     ngx_queue_t                 work;

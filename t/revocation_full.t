@@ -6,6 +6,7 @@
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Admission::Test;
+use Admission::Cluster;
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Metrics;
@@ -528,6 +529,36 @@ subtest 'an event is forgotten, and when it was cleared' => sub {
         soon { gate($site, $i, cyd => $cyd) == 200 } "and passes instance $i",
             10;
     }
+};
+
+subtest 'in a cluster' => sub {
+    my $cluster = Admission::Cluster->start(replicas => 0);
+    my @masters = $cluster->masters;
+    my $site = small_site(redis => $cluster, instances => 1, timeout => '1s',
+                          event => '$arg_event', events => 'default;');
+
+    for my $master (@masters) {
+        local $site->{event} = $cluster->event_of($master);
+        my $path = "/gated?event=$site->{event}";
+
+        my $ann = enter($site, 'ann');
+        my $bob = enter($site, 'bob');
+        leave($site, 'ann');
+
+        my @others = map { (int(time * 1_000_000) + $_, "one-$_") } 1 .. 1500;
+        my $before = forgotten($site, 0);
+        $master->cmd('ZADD', $site->key('revoked'), @others);
+        soon { forgotten($site, 0) > $before } "$site->{event}: a full table";
+
+        my $asks = asks($site, 0, sub {
+            is(gate($site, 0, ann => $ann, $path), 403, 'who left is out');
+            is(gate($site, 0, bob => $bob, $path), 200, 'who is in passes');
+        });
+        is($asks, 2, 'as its master says');
+    }
+
+    unlike($site->nginx->error_log, qr/CROSSSLOT|replied with an error/,
+           'no key was elsewhere');
 };
 
 done_testing;
