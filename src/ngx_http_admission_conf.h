@@ -154,6 +154,8 @@ typedef struct {
                                                        tell of by name, at
                                                        most; 0: no metrics */
 
+    ngx_msec_t                         token_ttl;   /* the longest of all
+                                                       events */
     ngx_rbtree_t                       events;      /* by id */
     ngx_rbtree_node_t                  sentinel;
     ngx_http_admission_event_conf_t    event_default;

@@ -203,6 +203,7 @@ ngx_http_admission_event_finish(ngx_conf_t *cf,
 {
     ngx_uint_t                       i;
     ngx_http_admission_event_key_t  *key;
+    ngx_http_admission_main_conf_t  *mcf;
 
     for (i = 0; ngx_http_admission_event_keys[i].name; i++) {
 
@@ -217,6 +218,9 @@ ngx_http_admission_event_finish(ngx_conf_t *cf,
     if (ngx_http_admission_event_terms(cf, ecf) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
     }
+
+    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
+    mcf->token_ttl = ngx_max(mcf->token_ttl, ecf->token_ttl);
 
     return ngx_http_admission_event_info(cf, ecf);
 }

@@ -72,6 +72,40 @@ ngx_http_admission_ctx_get(ngx_http_request_t *r)
 }
 
 
+ngx_http_admission_asked_t *
+ngx_http_admission_ctx_asked(ngx_http_request_t *r,
+    ngx_http_admission_claims_t *entry)
+{
+    ngx_uint_t                   i;
+    ngx_http_admission_ctx_t    *ctx;
+    ngx_http_admission_asked_t  *asked;
+
+    ctx = ngx_http_admission_ctx(r);
+
+    if (ctx == NULL || ctx->asked == NULL) {
+        return NULL;
+    }
+
+    asked = ctx->asked->elts;
+
+    for (i = 0; i < ctx->asked->nelts; i++) {
+
+        if (asked[i].pass == r->main->uri_changes
+            && asked[i].event.len == entry->sub.len
+            && asked[i].user.len == entry->uid.len
+            && ngx_memcmp(asked[i].event.data, entry->sub.data, entry->sub.len)
+               == 0
+            && ngx_memcmp(asked[i].user.data, entry->uid.data, entry->uid.len)
+               == 0)
+        {
+            return &asked[i];
+        }
+    }
+
+    return NULL;
+}
+
+
 ngx_int_t
 ngx_http_admission_watch(ngx_http_request_t *r)
 {

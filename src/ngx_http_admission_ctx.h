@@ -32,6 +32,19 @@ typedef struct {
 } ngx_http_admission_user_t;
 
 
+/* what Redis was asked about a user's entry tokens */
+typedef struct {
+    ngx_str_t                       event;
+    ngx_str_t                       user;
+    ngx_uint_t                      pass;       /* of the request */
+    ngx_msec_t                      issued;
+    ngx_int_t                       rc;         /* NGX_ERROR: no answer */
+    int64_t                         revoked;    /* us, up to when they are
+                                                   refused */
+    ngx_uint_t                      active;     /* bool: the user is */
+} ngx_http_admission_asked_t;
+
+
 typedef struct {
     /*
      * who asks, found on first use and kept while the request stays in
@@ -91,6 +104,7 @@ typedef struct {
                                                        end */
     ngx_int_t                          answer;      /* of that operation */
     unsigned                           answered:1;
+    ngx_array_t                       *asked;       /* NULL: nothing was */
 
     /* what it was told of a waiting room that the host did not know */
     ngx_http_admission_room_t          room;
@@ -113,6 +127,10 @@ ngx_http_admission_ctx_t *ngx_http_admission_ctx(ngx_http_request_t *r);
 
 /* the same, made if there is none; NULL: no memory */
 ngx_http_admission_ctx_t *ngx_http_admission_ctx_get(ngx_http_request_t *r);
+
+/* what Redis was asked in this pass about an entry token; NULL: nothing */
+ngx_http_admission_asked_t *ngx_http_admission_ctx_asked(
+    ngx_http_request_t *r, ngx_http_admission_claims_t *entry);
 
 /*
  * The request waits for an operation: that the client goes is seen, and ends

@@ -97,6 +97,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
         if (!ngx_http_admission_event_copy_locked(zone, oen)) {
+            ngx_http_admission_revoked_unheard_locked(zone);
             all = 0;
             break;
         }
@@ -109,6 +110,7 @@ ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
         oen = ngx_queue_data(q, ngx_http_admission_event_node_t, lru);
 
         if (!ngx_http_admission_event_copy_locked(zone, oen)) {
+            ngx_http_admission_revoked_unheard_locked(zone);
             break;
         }
     }
@@ -145,6 +147,7 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
     en->restore = oen->restore;
     en->restoring = oen->restoring;
     en->synced = oen->synced;
+    en->heard = oen->heard;
     en->state = oen->state;
 
     ngx_http_admission_sum_locked(zone, en, 1);
@@ -197,7 +200,7 @@ ngx_http_admission_event_get(ngx_str_t *id,
 ngx_uint_t
 ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work,
-    ngx_http_admission_tally_t *tally)
+    ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally)
 {
     int64_t                           clear, since;
     ngx_uint_t                        news;
@@ -212,7 +215,14 @@ ngx_http_admission_event_note(ngx_str_t *id,
     if (en) {
 
         clear = ngx_max(en->state.clear, state->clear);
-        since = ngx_max(en->state.revoked, state->revoked);
+        since = en->state.revoked;
+
+        /* what the host knew when it asked may have been forgotten since */
+
+        if (heard && heard->life == ngx_http_admission_zone->sh->life) {
+            since = ngx_max(since, state->revoked);
+            en->heard |= heard->all;
+        }
 
         /* answers of several workers may be noted out of order */
 
@@ -745,6 +755,7 @@ ngx_http_admission_event_make_locked(ngx_http_admission_zone_t *zone,
     node = ngx_http_admission_event_alloc_locked(zone,
                                      ngx_http_admission_event_size(id), NULL);
     if (node == NULL) {
+        ngx_http_admission_revoked_unheard_locked(zone);
         return NULL;
     }
 
@@ -843,6 +854,7 @@ ngx_http_admission_event_evict_locked(ngx_http_admission_zone_t *zone,
 
     zone->sh->forgotten++;
 
+    ngx_http_admission_revoked_unheard_locked(zone);
     ngx_http_admission_event_free_locked(zone, en);
 
     return 1;

@@ -35,6 +35,16 @@ ngx_int_t ngx_http_admission_gate_tier1(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_gate_tier2(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 
+/*
+ * The entry token of an event and user (either may be empty: then any), as
+ * ngx_http_admission_token_find() has it: NGX_DECLINED is that there is none.
+ * Where the host had to forget what was revoked it asks Redis, and the request
+ * waits; no answer is a denial.
+ */
+ngx_int_t ngx_http_admission_gate_entry(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx, ngx_str_t *event, ngx_str_t *user,
+    ngx_http_admission_claims_t **entry, const char **why);
+
 /* what Redis said of a request that waited for it (strict=on), once */
 ngx_int_t ngx_http_admission_gate_tier2_answered(
     ngx_http_admission_ctx_t *ctx);

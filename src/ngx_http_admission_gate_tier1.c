@@ -236,8 +236,8 @@ ngx_http_admission_gate_tier1_entry(ngx_http_request_t *r,
         return NGX_DECLINED;
     }
 
-    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
-                                       event, &ctx->user.id, &entry, &why);
+    rc = ngx_http_admission_gate_entry(r, ctx, event, &ctx->user.id, &entry,
+                                       &why);
     if (rc != NGX_OK) {
         return rc;
     }

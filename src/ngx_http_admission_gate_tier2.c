@@ -136,17 +136,16 @@ ngx_http_admission_gate_tier2_entry(ngx_http_request_t *r,
     const char                   *why;
     ngx_http_admission_claims_t  *entry;
 
-    rc = ngx_http_admission_token_find(r, NGX_HTTP_ADMISSION_TOKEN_TIER2,
-                                       event, user, &entry, &why);
-
-    if (rc == NGX_ERROR) {
-        return NGX_ERROR;
-    }
+    rc = ngx_http_admission_gate_entry(r, ctx, event, user, &entry, &why);
 
     if (rc == NGX_DECLINED) {
         return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER2,
                                             why);
+    }
+
+    if (rc != NGX_OK) {
+        return rc;
     }
 
     ctx->entry = entry;
@@ -165,6 +164,19 @@ static ngx_int_t
 ngx_http_admission_gate_tier2_ask(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
+    ngx_http_admission_asked_t  *asked;
+
+    asked = ngx_http_admission_ctx_asked(r, ctx->entry);
+
+    if (asked && asked->rc == NGX_OK) {
+
+        /* it was told with what else had to be asked */
+
+        ctx->answer = asked->active ? NGX_OK : NGX_DECLINED;
+
+        return ngx_http_admission_gate_tier2_answered(ctx);
+    }
+
     ctx->call = ngx_http_admission_queue_is_active(&ctx->entry->sub,
                                           &ctx->entry->uid,
                                           ngx_http_admission_gate_tier2_active,

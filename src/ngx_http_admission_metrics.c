@@ -137,6 +137,21 @@ static const ngx_http_admission_family_t
     "to the last, each time. Of this host."
 };
 
+static const ngx_http_admission_family_t
+    ngx_http_admission_revocations_family =
+{
+    "revocations", GAUGE, NULL,
+    "Entry tokens that ended early, as this host knows of them."
+};
+
+static const ngx_http_admission_family_t
+    ngx_http_admission_revocations_forgotten_family =
+{
+    "revocations_forgotten", COUNTER, NULL,
+    "Those that this host forgot early, the zone being full: it asks Redis "
+    "about tokens as old as these."
+};
+
 static const ngx_http_admission_family_t  ngx_http_admission_size_family = {
     "zone_size_bytes", GAUGE, "bytes",
     "The size of the zone of this host."
@@ -436,7 +451,9 @@ static void
 ngx_http_admission_metrics_state(ngx_http_admission_exposition_t *e,
     ngx_http_admission_main_conf_t *mcf)
 {
+    uint64_t    forgotten;
     ngx_msec_t  age;
+    ngx_uint_t  known;
 
     /* where there is no Redis, none is down */
 
@@ -460,6 +477,16 @@ ngx_http_admission_metrics_state(ngx_http_admission_exposition_t *e,
 
     ngx_http_admission_metrics_single(e, &ngx_http_admission_ready_family,
                                       !ngx_http_admission_not_ready(mcf));
+
+    ngx_http_admission_revocations(&known, &forgotten);
+
+    ngx_http_admission_metrics_single(e,
+                                      &ngx_http_admission_revocations_family,
+                                      known);
+    ngx_http_admission_metrics_single(e,
+                             &ngx_http_admission_revocations_forgotten_family,
+                             forgotten);
+
     ngx_http_admission_metrics_single(e, &ngx_http_admission_size_family,
                                       ngx_http_admission_zone_size());
     ngx_http_admission_metrics_single(e, &ngx_http_admission_free_family,

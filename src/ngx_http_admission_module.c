@@ -14,6 +14,7 @@
 #include "ngx_http_admission_counts.h"
 #include "ngx_http_admission_ctx.h"
 #include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_script.h"
 #include "ngx_http_admission_stats.h"
@@ -206,6 +207,11 @@ ngx_http_admission_init_module(ngx_cycle_t *cycle)
 
     ngx_http_admission_zone_use(mcf->zone);
     ngx_http_admission_counts_use(mcf->categories, cycle->log);
+
+    if (mcf->redis) {
+        ngx_http_admission_revocations_keep(
+            ngx_http_admission_queue_keep(mcf->token_ttl));
+    }
 
     return NGX_OK;
 }

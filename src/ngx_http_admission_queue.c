@@ -36,6 +36,7 @@ typedef struct {
     unsigned                           leaves:1;
     unsigned                           wakes:1;     /* the schedule */
     unsigned                           tells:1;     /* other hosts */
+    ngx_uint_t                         life;        /* of the zone */
     ngx_msec_t                         keep;        /* a revocation */
     ngx_str_t                          event;
     ngx_str_t                          user;        /* who leaves */
@@ -52,9 +53,6 @@ static int64_t ngx_http_admission_queue_pass(
 static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
     ngx_str_t *event, ngx_str_t *user, ngx_http_admission_queue_done_pt done,
     void *data);
-static ngx_msec_t ngx_http_admission_queue_keep(
-    ngx_http_admission_event_conf_t *conf);
-
 static void ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now);
 
 static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
@@ -62,6 +60,8 @@ static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
 static void ngx_http_admission_queue_news(ngx_http_admission_queue_call_t *qc,
     ngx_uint_t news, ngx_msec_t restore);
 static void ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+static void ngx_http_admission_queue_revoked_done(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
@@ -89,6 +89,21 @@ static ngx_str_t  ngx_http_admission_queue_names[] = {
 static ngx_http_admission_keys_t  ngx_http_admission_queue_keys = {
     ngx_http_admission_queue_names,
     sizeof(ngx_http_admission_queue_names) / sizeof(ngx_str_t),
+    { 0, ngx_null_string, ngx_null_string }
+};
+
+
+/* and in lua/queue_revoked.lua */
+
+static ngx_str_t  ngx_http_admission_queue_revoked_names[] = {
+    ngx_string("revoked"),
+    ngx_string("state"),
+    ngx_string("active")
+};
+
+static ngx_http_admission_keys_t  ngx_http_admission_queue_revoked_keys = {
+    ngx_http_admission_queue_revoked_names,
+    sizeof(ngx_http_admission_queue_revoked_names) / sizeof(ngx_str_t),
     { 0, ngx_null_string, ngx_null_string }
 };
 
@@ -193,7 +208,7 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
 
     if (qc && !beacon) {
         qc->leaves = 1;
-        qc->keep = ngx_http_admission_queue_keep(conf);
+        qc->keep = ngx_http_admission_queue_keep(conf->token_ttl);
     }
 
     return ngx_http_admission_args_run(&args,
@@ -249,9 +264,12 @@ ngx_http_admission_queue_step(ngx_str_t *event,
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_queue_done_pt done, void *data)
 {
+    ngx_uint_t                         life;
     ngx_http_admission_args_t          args;
     ngx_http_admission_queue_call_t   *qc;
     ngx_http_admission_event_state_t   state;
+
+    life = ngx_http_admission_zone_life();
 
     if (ngx_http_admission_queue_begin(&args, event, conf, &state) != NGX_OK) {
         return NULL;
@@ -263,7 +281,8 @@ ngx_http_admission_queue_step(ngx_str_t *event,
 
     if (qc) {
         qc->step = 1;
-        qc->keep = ngx_http_admission_queue_keep(conf);
+        qc->life = life;
+        qc->keep = ngx_http_admission_queue_keep(conf->token_ttl);
     }
 
     return ngx_http_admission_args_run(&args,
@@ -309,6 +328,29 @@ ngx_http_admission_queue_is_active(ngx_str_t *event, ngx_str_t *user,
     ngx_free(argv[1].data);
 
     return call;
+}
+
+
+ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_revoked(ngx_str_t *event, ngx_str_t *user,
+    ngx_http_admission_queue_done_pt done, void *data)
+{
+    ngx_http_admission_args_t  args;
+
+    if (ngx_http_admission_args_begin(&args, event,
+                                      &ngx_http_admission_queue_revoked_keys)
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    ngx_http_admission_args_string(&args, user);
+
+    return ngx_http_admission_args_run(&args,
+                                &ngx_http_admission_script_queue_revoked,
+                                ngx_http_admission_queue_revoked_done,
+                                ngx_http_admission_queue_call(event, NULL,
+                                                              done, data));
 }
 
 
@@ -519,6 +561,7 @@ ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
     qc->leaves = 0;
     qc->wakes = 0;
     qc->tells = 0;
+    qc->life = 0;
 
     qc->event.len = event->len;
     qc->event.data = qc->text;
@@ -534,12 +577,10 @@ ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
 }
 
 
-/* ms after which the tokens that a revocation is about have expired */
-
-static ngx_msec_t
-ngx_http_admission_queue_keep(ngx_http_admission_event_conf_t *conf)
+ngx_msec_t
+ngx_http_admission_queue_keep(ngx_msec_t token_ttl)
 {
-    return conf->token_ttl + 2 * NGX_HTTP_ADMISSION_LEEWAY * 1000;
+    return token_ttl + 2 * NGX_HTTP_ADMISSION_LEEWAY * 1000;
 }
 
 
@@ -565,6 +606,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_queue_call_t  *qc = data;
 
     ngx_uint_t                         i, news, any;
+    ngx_http_admission_heard_t         heard;
     ngx_http_admission_tally_t         tally;
     ngx_http_admission_waits_t         waits;
     ngx_http_admission_event_state_t   state;
@@ -590,7 +632,10 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_time_observed(answer.now,
                                      ngx_current_msec - qc->issued);
 
-    if (answer.revoked) {
+    heard.life = qc->life;
+    heard.all = (answer.score == 0);
+
+    if (answer.ended) {
         qc->tells = 1;
 
         if (qc->leaves) {
@@ -621,6 +666,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                              || (!qc->step
                                                  && answer.size
                                                     + answer.active),
+                                             qc->step ? &heard : NULL,
                                              any ? &tally : NULL);
         if (news) {
             ngx_http_admission_queue_news(qc, news, state.restore);
@@ -712,6 +758,39 @@ ngx_http_admission_queue_is_active_done(void *data, ngx_int_t rc,
             answer.state = NGX_HTTP_ADMISSION_QUEUE_ACTIVE;
         }
     }
+
+    qc->done(qc->data, NGX_OK, &answer);
+}
+
+
+static void
+ngx_http_admission_queue_revoked_done(void *data, ngx_int_t rc,
+    redisReply *reply)
+{
+    ngx_http_admission_queue_call_t  *qc = data;
+
+    int64_t                            v[2];
+    ngx_http_admission_queue_answer_t  answer;
+
+    if (rc != NGX_OK) {
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    if (ngx_http_admission_reply_numbers(reply, v, 2, 0) != NGX_OK) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: a queue script got an answer that is not "
+                      "its own from redis");
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    ngx_memzero(&answer, sizeof(ngx_http_admission_queue_answer_t));
+
+    answer.revoked = v[0];
+    answer.state = (v[1] > ngx_http_admission_now_us() / 1000)
+                   ? NGX_HTTP_ADMISSION_QUEUE_ACTIVE
+                   : NGX_HTTP_ADMISSION_QUEUE_NOT_IN;
 
     qc->done(qc->data, NGX_OK, &answer);
 }

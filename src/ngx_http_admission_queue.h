@@ -84,10 +84,11 @@ typedef struct {
     int64_t                              adm;       /* in: µs, event's clock */
     int64_t                              expires;   /* in: ms, Redis's, when
                                                        the slot ends */
+    int64_t                              revoked;   /* of _revoked() alone */
     int64_t                              rate;      /* measured admissions from
                                                        the line, in 1/1000 a
                                                        second; -1: none yet */
-    ngx_uint_t                           revoked;   /* bool: entry tokens of
+    ngx_uint_t                           ended;     /* bool: entry tokens of
                                                        the user who left */
 
     /* of a step */
@@ -144,6 +145,14 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_is_active(
     ngx_http_admission_queue_done_pt done, void *data);
 
 /*
+ * The same, and up to when entry tokens of the user are refused: the answer's
+ * revoked (µs; 0: none is).
+ */
+ngx_http_admission_redis_call_t *ngx_http_admission_queue_revoked(
+    ngx_str_t *event, ngx_str_t *user,
+    ngx_http_admission_queue_done_pt done, void *data);
+
+/*
  * One step of the schedule: admissions and clean-up, bounded.  The answer's
  * state is WAITING while there is work left in the event (anyone waiting or
  * active), position the number of users that it let in, and score is not 0
@@ -181,6 +190,9 @@ void ngx_http_admission_queue_forget(int64_t before);
 ngx_uint_t ngx_http_admission_queue_is_brief(
     ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_event_state_t *state);
+
+/* ms after which the tokens that a revocation is about have expired */
+ngx_msec_t ngx_http_admission_queue_keep(ngx_msec_t token_ttl);
 
 /* s until the next poll of one at this position; 0: in, or unknown */
 ngx_uint_t ngx_http_admission_queue_next_poll(int64_t position);

@@ -641,7 +641,8 @@ ngx_http_admission_queue_held(ngx_http_admission_api_call_t *call)
         return NGX_ERROR;
     }
 
-    if (rc == NGX_OK) {
+    if (rc != NGX_DECLINED) {
+        /* one that may have been ended, too */
         return NGX_HTTP_ADMISSION_HELD_ENTRY;
     }
 

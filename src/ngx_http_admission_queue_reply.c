@@ -119,7 +119,7 @@ ngx_http_admission_queue_reply(redisReply *reply,
     n = tally->n;
     did = v[NGX_HTTP_ADMISSION_REPLY_DID];
 
-    answer->revoked = (did & NGX_HTTP_ADMISSION_DID_REVOKE) ? 1 : 0;
+    answer->ended = (did & NGX_HTTP_ADMISSION_DID_REVOKE) ? 1 : 0;
 
     if (did & NGX_HTTP_ADMISSION_DID_JOIN) {
         n[NGX_HTTP_ADMISSION_TALLY_JOINS] = 1;

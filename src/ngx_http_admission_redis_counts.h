@@ -19,7 +19,7 @@
 
 
 /* kinds of calls: commands, 0, and scripts, by their "kind" */
-#define NGX_HTTP_ADMISSION_REDIS_KINDS    10
+#define NGX_HTTP_ADMISSION_REDIS_KINDS    11
 
 /* of durations, the last one without a bound */
 #define NGX_HTTP_ADMISSION_REDIS_BUCKETS  14

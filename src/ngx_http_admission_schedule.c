@@ -358,6 +358,7 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 static void
 ngx_http_admission_schedule_report(void)
 {
+    int64_t     age;
     ngx_uint_t  n;
 
     if (ngx_http_admission_zone_made_anew()) {
@@ -366,12 +367,13 @@ ngx_http_admission_schedule_report(void)
                       "which was emptied");
     }
 
-    n = ngx_http_admission_revocations_lost();
+    n = ngx_http_admission_revocations_lost(&age);
 
     if (n) {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "admission: %ui revocations were forgotten early, the "
-                      "zone is too small: make \"admission_zone\" larger", n);
+                      "admission: %ui revocations were forgotten early, entry "
+                      "tokens older than %L s are asked for from redis: make "
+                      "\"admission_zone\" larger", n, age);
     }
 }
 

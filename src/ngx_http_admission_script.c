@@ -50,7 +50,8 @@ ngx_str_t  ngx_http_admission_call_names[NGX_HTTP_ADMISSION_REDIS_KINDS] = {
     ngx_string("vwr_step"),
     ngx_string("vwr_admin"),
     ngx_string("limit"),
-    ngx_string("limit_back")
+    ngx_string("limit_back"),
+    ngx_string("queue_revoked")
 };
 
 
@@ -81,6 +82,9 @@ ngx_http_admission_script_t  ngx_http_admission_script_limit =
 ngx_http_admission_script_t  ngx_http_admission_script_limit_back =
     ngx_http_admission_script(ngx_http_admission_lua_limit_back, 9);
 
+ngx_http_admission_script_t  ngx_http_admission_script_queue_revoked =
+    ngx_http_admission_script(ngx_http_admission_lua_queue_revoked, 10);
+
 
 void
 ngx_http_admission_scripts_init(void)
@@ -94,6 +98,7 @@ ngx_http_admission_scripts_init(void)
     ngx_http_admission_script_init(&ngx_http_admission_script_vwr_admin);
     ngx_http_admission_script_init(&ngx_http_admission_script_limit);
     ngx_http_admission_script_init(&ngx_http_admission_script_limit_back);
+    ngx_http_admission_script_init(&ngx_http_admission_script_queue_revoked);
 }
 
 

@@ -34,9 +34,16 @@ static ngx_uint_t ngx_http_admission_token_of_event(
     ngx_http_admission_token_e kind);
 static ngx_uint_t ngx_http_admission_token_suffix(
     ngx_http_admission_cookie_t *cookie, ngx_str_t *name, ngx_str_t *suffix);
+static ngx_int_t ngx_http_admission_token_judge(ngx_http_request_t *r,
+    ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
+    ngx_str_t *event, ngx_str_t *user, const char **wrong);
 static const char *ngx_http_admission_token_mismatch(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
     ngx_str_t *event, ngx_str_t *user);
+static ngx_int_t ngx_http_admission_token_revoked(ngx_http_request_t *r,
+    ngx_http_admission_claims_t *entry);
+static ngx_uint_t ngx_http_admission_token_same(
+    ngx_http_admission_claims_t *a, ngx_http_admission_claims_t *b);
 static ngx_int_t ngx_http_admission_token_cookie_name(ngx_http_request_t *r,
     ngx_http_admission_cookie_conf_t *conf, ngx_str_t *event,
     ngx_str_t *name);
@@ -186,9 +193,10 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event, ngx_str_t *user,
     ngx_http_admission_claims_t **claims, const char **why)
 {
-    ngx_int_t                         rc;
+    ngx_int_t                         rc, doubt;
     ngx_uint_t                        i;
     const char                       *wrong;
+    ngx_http_admission_claims_t      *doubted;
     ngx_http_admission_loc_conf_t    *lcf;
     ngx_http_admission_candidates_t   found;
 
@@ -197,6 +205,9 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
     ngx_http_admission_token_candidates(r, kind, event, &found);
 
     *why = ngx_http_admission_reason(NO_TOKEN);
+
+    doubt = NGX_DECLINED;
+    doubted = NULL;
 
     for (i = 0; i < found.n; i++) {
 
@@ -209,22 +220,68 @@ ngx_http_admission_token_find(ngx_http_request_t *r,
         }
 
         if (rc == NGX_OK) {
-            wrong = ngx_http_admission_token_mismatch(r, kind, *claims, event,
-                                                      user);
-            if (wrong == NULL) {
-                (*claims)->token = found.value[i];
-                return NGX_OK;
-            }
+            rc = ngx_http_admission_token_judge(r, kind, *claims, event, user,
+                                                &wrong);
+            (*claims)->token = found.value[i];
         }
 
-        if (i == 0) {
-            *why = wrong;
+        if (rc == NGX_OK
+            && (doubt != NGX_AGAIN
+                || ngx_http_admission_token_same(*claims, doubted)))
+        {
+            return NGX_OK;
+        }
+
+        if (rc == NGX_DECLINED) {
+            if (i == 0) {
+                *why = wrong;
+            }
+
+            continue;
+        }
+
+        /* the first in doubt; where one may be asked about, before others */
+
+        if (rc != NGX_OK && doubt != NGX_AGAIN
+            && (rc == NGX_AGAIN || doubt == NGX_DECLINED))
+        {
+            doubt = rc;
+            doubted = *claims;
         }
     }
 
-    *claims = NULL;
+    *claims = doubted;
 
-    return NGX_DECLINED;
+    return doubt;
+}
+
+
+/* NGX_DECLINED: *wrong says why; NGX_AGAIN, NGX_BUSY: as _find() does */
+
+static ngx_int_t
+ngx_http_admission_token_judge(ngx_http_request_t *r,
+    ngx_http_admission_token_e kind, ngx_http_admission_claims_t *claims,
+    ngx_str_t *event, ngx_str_t *user, const char **wrong)
+{
+    ngx_int_t  rc;
+
+    *wrong = ngx_http_admission_token_mismatch(r, kind, claims, event, user);
+
+    if (*wrong) {
+        return NGX_DECLINED;
+    }
+
+    if (kind != NGX_HTTP_ADMISSION_TOKEN_TIER2) {
+        return NGX_OK;
+    }
+
+    rc = ngx_http_admission_token_revoked(r, claims);
+
+    if (rc == NGX_DECLINED) {
+        *wrong = ngx_http_admission_reason(REVOKED);
+    }
+
+    return rc;
 }
 
 
@@ -262,18 +319,53 @@ ngx_http_admission_token_mismatch(ngx_http_request_t *r,
         return ngx_http_admission_reason(ANOTHER_USER);
     }
 
-    if (kind == NGX_HTTP_ADMISSION_TOKEN_TIER2
-        && ngx_http_admission_revoked(&claims->sub, &claims->uid,
-                                      claims->adm ? claims->adm
-                                           : ngx_min(claims->iat,
-                                                     ngx_http_admission_now())
-                                             * 1000000,
-                                      &claims->older))
-    {
-        return ngx_http_admission_reason(REVOKED);
+    return NULL;
+}
+
+
+/* by what the host knows, and what this request was told by Redis */
+
+static ngx_int_t
+ngx_http_admission_token_revoked(ngx_http_request_t *r,
+    ngx_http_admission_claims_t *entry)
+{
+    int64_t                      adm;
+    ngx_int_t                    rc;
+    ngx_http_admission_asked_t  *asked;
+
+    adm = entry->adm ? entry->adm
+                     : ngx_min(entry->iat, ngx_http_admission_now()) * 1000000;
+
+    rc = ngx_http_admission_revoked(&entry->sub, &entry->uid, adm,
+                                    &entry->older);
+    if (rc != NGX_AGAIN) {
+        return rc;
     }
 
-    return NULL;
+    asked = ngx_http_admission_ctx_asked(r, entry);
+
+    if (asked == NULL) {
+        return NGX_AGAIN;
+    }
+
+    if (asked->rc != NGX_OK) {
+        return NGX_BUSY;
+    }
+
+    return (adm <= asked->revoked) ? NGX_DECLINED : NGX_OK;
+}
+
+
+/* of the same user and event: one is as good as the other */
+
+static ngx_uint_t
+ngx_http_admission_token_same(ngx_http_admission_claims_t *a,
+    ngx_http_admission_claims_t *b)
+{
+    return a->sub.len == b->sub.len
+           && a->uid.len == b->uid.len
+           && ngx_memcmp(a->sub.data, b->sub.data, a->sub.len) == 0
+           && ngx_memcmp(a->uid.data, b->uid.data, a->uid.len) == 0;
 }
 
 

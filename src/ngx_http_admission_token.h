@@ -42,6 +42,10 @@ void ngx_http_admission_token_candidates(ngx_http_request_t *r,
  * user (either may be empty: then any).  NGX_OK; NGX_DECLINED: none, *why is
  * what was wrong with the first, or that there is none, as
  * ngx_http_admission_reason.h has it; NGX_ERROR: no memory.
+ *
+ * Of entry tokens also NGX_AGAIN: whether *claims is one is to be asked from
+ * Redis (see ngx_http_admission_revoked()), and NGX_BUSY: that was asked, and
+ * there was no answer.
  */
 ngx_int_t ngx_http_admission_token_find(ngx_http_request_t *r,
     ngx_http_admission_token_e kind, ngx_str_t *event, ngx_str_t *user,

@@ -251,6 +251,8 @@ ngx_http_admission_zone_lock(ngx_http_admission_zone_t *zone)
 
     if (zone->sh->inside) {
         zone->sh->made_anew++;
+        zone->sh->life++;
+        ngx_http_admission_revoked_unheard_locked(zone);
         ngx_http_admission_zone_make_locked(zone);
     }
 
@@ -266,6 +268,13 @@ ngx_http_admission_zone_unlock(ngx_http_admission_zone_t *zone)
     zone->sh->inside = 0;
 
     ngx_shmtx_unlock(&zone->shpool->mutex);
+}
+
+
+ngx_uint_t
+ngx_http_admission_zone_life(void)
+{
+    return ngx_http_admission_zone->sh->life;
 }
 
 
@@ -336,6 +345,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         zone->sh->redis.since = ozone->sh->redis.since;
         zone->sh->recalled = ozone->sh->recalled;
         zone->sh->redis.masters = ozone->sh->redis.masters;
+        zone->sh->revoked_keep = ozone->sh->revoked_keep;
 
         ngx_memcpy((void *) zone->sh->redis.n, (void *) ozone->sh->redis.n,
                    sizeof(ozone->sh->redis.n));

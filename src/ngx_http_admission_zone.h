@@ -59,6 +59,14 @@ typedef struct {
 } ngx_http_admission_event_state_t;
 
 
+/* what a step told of the revocations of an event */
+typedef struct {
+    ngx_uint_t                  life;       /* of the zone, when it was asked
+                                               for what the host did not know */
+    unsigned                    all:1;      /* that there are */
+} ngx_http_admission_heard_t;
+
+
 /* registers "admission_zone name:size"; NULL: failed, and said why */
 ngx_shm_zone_t *ngx_http_admission_zone_add(ngx_conf_t *cf, ngx_str_t *name,
     size_t size, void *tag);
@@ -72,6 +80,9 @@ size_t ngx_http_admission_zone_size(void);
 
 /* how often it was made anew since a process died with its lock, once told */
 ngx_uint_t ngx_http_admission_zone_made_anew(void);
+
+/* how often that was ever: what a host knew before it does not know now */
+ngx_uint_t ngx_http_admission_zone_life(void);
 
 /* what became of connections to Redis, of all workers */
 ngx_http_admission_redis_counts_t *ngx_http_admission_zone_redis_counts(void);
@@ -126,7 +137,8 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 
 /*
  * Takes what an answer said of an event, and counts what the call did (NULL:
- * nothing); work has the schedule look after it.  With a full zone the event
+ * nothing); work has the schedule look after it; heard is of a step, or NULL.
+ * With a full zone the event
  * unused for longest is forgotten.  Returns what is news to the host, to be
  * logged, or 0.
  */
@@ -140,24 +152,46 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 
 ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
     ngx_http_admission_event_state_t *state, ngx_uint_t work,
-    ngx_http_admission_tally_t *tally);
+    ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally);
 
 /*
  * Refuses the entry tokens of a user let in up to time (µs, on the event's
  * clock) for keep ms from now, by when they have expired.  In a full zone
- * the oldest revocation goes; _lost() returns how many went like that since
- * it was last asked.
+ * the oldest revocation goes, and tokens up to its time are to be asked about
+ * from Redis for as long as it matters.
  */
 void ngx_http_admission_revoke(ngx_str_t *event, ngx_str_t *user,
     int64_t time, ngx_msec_t keep);
-ngx_uint_t ngx_http_admission_revocations_lost(void);
 
 /*
- * Whether the entry token of a user let in at adm is refused; *older: it is
- * of an earlier life of the data.
+ * How many went like that since this last said so, once a second at most;
+ * *age: tokens that are older, in s, are asked about.
  */
-ngx_uint_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
+ngx_uint_t ngx_http_admission_revocations_lost(int64_t *age);
+
+/* how many are known, and how many ever went early */
+void ngx_http_admission_revocations(ngx_uint_t *known, uint64_t *forgotten);
+
+/* ms that a revocation matters at most, by a configuration with a Redis */
+void ngx_http_admission_revocations_keep(ngx_msec_t keep);
+
+/*
+ * Whether the entry token of a user let in at adm is good (NGX_OK), refused
+ * (NGX_DECLINED), or Redis is to be asked (NGX_AGAIN), since what the host
+ * had to forget may be about it; *older: it is of an earlier life of the data.
+ */
+ngx_int_t ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user,
     int64_t adm, ngx_uint_t *older);
+
+/*
+ * Redis said, when asked at that time (ms), that tokens of this user are
+ * refused up to revoked (µs; 0: none is): it is not asked again for
+ * NGX_HTTP_ADMISSION_REVOKED_ASK ms.
+ */
+#define NGX_HTTP_ADMISSION_REVOKED_ASK  1000
+
+void ngx_http_admission_revoked_told(ngx_str_t *event, ngx_str_t *user,
+    int64_t revoked, ngx_msec_t asked);
 
 /*
  * Whether the event is to be added to queue:active-events now: once a

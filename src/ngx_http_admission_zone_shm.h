@@ -56,6 +56,8 @@ typedef struct {
 typedef struct ngx_http_admission_windows_s  ngx_http_admission_windows_t;
 typedef struct ngx_http_admission_revoked_node_s
     ngx_http_admission_revoked_node_t;
+typedef struct ngx_http_admission_revoked_answer_s
+    ngx_http_admission_revoked_answer_t;
 
 
 /* of tally.c, likewise */
@@ -73,6 +75,8 @@ typedef struct {
     u_char                      marked;
     u_char                      active;     /* the room: lru is in rooms */
     u_char                      restoring;  /* the log was told that it is */
+    u_char                      heard;      /* all revocations are known, but
+                                               for those that were forgotten */
 
     ngx_queue_t                 lru;
     ngx_rbtree_node_t           work;       /* key: when to step next, ms */
@@ -104,6 +108,7 @@ typedef struct {
 typedef struct {
     ngx_atomic_t                inside;     /* bool: somebody has the lock */
     ngx_uint_t                  made_anew;  /* since somebody died with it */
+    ngx_uint_t                  life;       /* how often that was, ever */
     size_t                      size;       /* of the zone */
     u_char                     *kept;       /* free from here, for good */
     u_char                     *end;
@@ -145,7 +150,24 @@ typedef struct {
     ngx_queue_t                 revocations;    /* latest first */
     ngx_uint_t                  nrevoked;
     ngx_uint_t                  revoked_max;
-    ngx_uint_t                  revoked_lost;   /* for want of room */
+
+    /*
+     * What was forgotten.  Tokens up to a time are to be asked about: of all
+     * events where the table had no room, and up to any time those of events
+     * that were forgotten themselves, until such an event is heard of.
+     */
+    int64_t                     forgot_time;    /* us; 0: nothing */
+    ngx_msec_t                  forgot_until;   /* it matters */
+    ngx_uint_t                  unheard;        /* bool */
+    ngx_msec_t                  unheard_until;
+    ngx_msec_t                  revoked_keep;   /* ms, the most; 0: there is
+                                                   no Redis that knows more */
+    uint64_t                    revoked_forgotten;  /* ever */
+    ngx_uint_t                  revoked_lost;   /* since the log was told */
+    ngx_msec_t                  revoked_logged; /* when it was */
+
+    ngx_http_admission_revoked_answer_t  *revoked_answers;  /* of Redis */
+    ngx_uint_t                  revoked_answers_mask;
 
     /* answers to calls with an Idempotency-Key */
     ngx_rbtree_t                answers;
@@ -335,13 +357,20 @@ void ngx_http_admission_counts_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_counts_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
 
-/* bytes of the table for a zone of this size; the table; and emptied */
+/* bytes of the tables for a zone of this size; the tables; and emptied */
 size_t ngx_http_admission_revoked_size(size_t size);
 ngx_int_t ngx_http_admission_revoked_make_locked(
     ngx_http_admission_zone_t *zone);
 void ngx_http_admission_revoked_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
+
+/*
+ * An event is not, or no longer, known to the host: until it is heard of again
+ * its entry tokens are to be asked about.
+ */
+void ngx_http_admission_revoked_unheard_locked(
+    ngx_http_admission_zone_t *zone);
 
 
 #endif /* _NGX_HTTP_ADMISSION_ZONE_SHM_H_INCLUDED_ */

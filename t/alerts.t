@@ -110,6 +110,11 @@ my %alert = (
         [ [ "events_forgotten_total{$H}", '0+1x60' ] ],
         [ [ "events_forgotten_total{$H}", '7x60' ] ],
     ],
+    AdmissionRevocationsForgotten => [
+        { instance => 'h' },
+        [ [ "revocations_forgotten_total{$H}", '0+1x60' ] ],
+        [ [ "revocations_forgotten_total{$H}", '7x60' ] ],
+    ],
 );
 
 my $text = read_file($rules);

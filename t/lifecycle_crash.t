@@ -118,6 +118,11 @@ subtest 'a worker with the lock' => sub {
             'X-Queue-Entry-Token' => $token ])->status;
     };
 
+    my $told = sub {
+        return scalar(() = $nginx->error_log
+                           =~ /a process died while it changed the zone/g);
+    };
+
     for my $round (1 .. 4) {
         my $pid = Admission::Zone::kill_inside($nginx, 1 << 20);
 
@@ -145,6 +150,10 @@ subtest 'a worker with the lock' => sub {
 
         ok wait_until(sub { !alive($pid) && $nginx->worker_pids == 2 }, 10),
             'there is another worker';
+
+        # said by the worker that leads, after 2 s if it was another one
+
+        ok wait_until(sub { $told->() == $round }, 10), 'the log says so';
     }
 
     $site->call(0, ann => POST => 'leave');
@@ -153,8 +162,7 @@ subtest 'a worker with the lock' => sub {
         'the schedule goes on';
 
     my $log = $nginx->error_log;
-    my $anew = () = $log =~ /a process died while it changed the zone/g;
-    is $anew, 4, 'the zone was made anew each time';
+    is $told->(), 4, 'the zone was made anew each time';
     is scalar(() = $log =~ /exited on signal (?!9\b)/g), 0,
         'and no other worker fell with it';
 };
