@@ -207,9 +207,26 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
     ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
-    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+    /* what there is nothing to be known of is not worth a node */
 
-    if (en) {
+    if (state->epoch || state->threshold >= 0) {
+        en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+
+    } else {
+        en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
+                                                    id);
+    }
+
+    if (en && state->epoch == 0) {
+
+        /* there is no data; all that may be is a threshold that was set */
+
+        if (en->state.epoch == 0) {
+            en->state.threshold = state->threshold;
+            ngx_http_admission_unlisted_locked(ngx_http_admission_zone, en);
+        }
+
+    } else if (en) {
 
         clear = ngx_max(en->state.clear, state->clear);
         since = ngx_max(en->state.revoked, state->revoked);
@@ -246,6 +263,7 @@ ngx_http_admission_event_note(ngx_str_t *id,
             en->synced = ngx_current_msec;
 
             ngx_http_admission_sum_locked(ngx_http_admission_zone, en, 1);
+            ngx_http_admission_unlisted_locked(ngx_http_admission_zone, en);
             ngx_http_admission_name_locked(ngx_http_admission_zone, en);
         }
 
@@ -637,6 +655,7 @@ ngx_http_admission_event_empty(ngx_str_t *id)
         en->state.active = 0;
 
         ngx_http_admission_sum_locked(zone, en, 1);
+        ngx_http_admission_unlisted_locked(zone, en);
     }
 
     ngx_http_admission_zone_unlock(zone);
@@ -865,6 +884,7 @@ ngx_http_admission_event_free_locked(ngx_http_admission_zone_t *zone,
     zone->sh->sums.events--;
 
     ngx_http_admission_unname_locked(zone, en);
+    ngx_http_admission_unlisted_free_locked(zone, en);
     ngx_http_admission_room_free_locked(zone, en);
 
     node = (ngx_rbtree_node_t *)
@@ -891,6 +911,30 @@ ngx_http_admission_event_tell_in(ngx_http_admission_event_node_t *en)
     since = ngx_http_admission_zone_since(en->told);
 
     return since < pause ? pause - since : 0;
+}
+
+
+void
+ngx_http_admission_event_soon_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_msec_t delay)
+{
+    ngx_msec_t  due;
+
+    due = ngx_current_msec + delay;
+
+    if (en->working && (ngx_msec_int_t) (en->work.key - due) <= 0) {
+        return;
+    }
+
+    if (!en->working) {
+        en->busy = ngx_current_msec;
+    }
+
+    ngx_http_admission_event_put_locked(zone, en,
+                                        en->working
+                                        && en->tree
+                                           == NGX_HTTP_ADMISSION_URGENT,
+                                        due);
 }
 
 
