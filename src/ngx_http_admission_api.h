@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #include "ngx_http_admission_ctx.h"
+#include "ngx_http_admission_unlisted.h"
 
 
 typedef struct ngx_http_admission_api_call_s  ngx_http_admission_api_call_t;
@@ -64,6 +65,9 @@ struct ngx_http_admission_api_call_s {
     ngx_str_t                           who;
     int64_t                             value;
     const char                         *why;        /* no token of tier 1 */
+    ngx_http_admission_guest_t         *guest;      /* of an event without a
+                                                       line; NULL: of another */
+    ngx_http_admission_bound_e          bound;      /* that the guest is over */
 };
 
 

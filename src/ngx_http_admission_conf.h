@@ -106,6 +106,10 @@ typedef struct {
     int64_t                     vwr_burst;      /* -1: a second's worth */
     ngx_msec_t                  ticket_ttl;
 
+    int64_t                     unlisted;       /* of the default line alone:
+                                                   events without a line that
+                                                   may have users */
+
     ngx_str_t                   title;
     ngx_str_t                   artist;
     ngx_str_t                   info;           /* JSON: eventInfo */

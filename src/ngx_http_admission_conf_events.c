@@ -134,6 +134,11 @@ static ngx_http_admission_event_key_t  ngx_http_admission_event_keys[] = {
       1000, 7 * NGX_HTTP_ADMISSION_DAY,
       "a time from 1s to 7d" },
 
+    { "unlisted", ngx_http_admission_event_number,
+      ngx_http_admission_field(unlisted),
+      1, 1000000,
+      "a number from 1 to 1000000" },
+
     { "title", ngx_http_admission_event_text,
       ngx_http_admission_field(title), 0, 0,
       "a text in UTF-8 without control characters" },
@@ -193,6 +198,8 @@ ngx_http_admission_event_builtin(ngx_http_admission_event_conf_t *ecf)
     ecf->vwr_rate = 50;
     ecf->vwr_burst = -1;
     ecf->ticket_ttl = 86400000;
+
+    ecf->unlisted = 1000;
 }
 
 
@@ -395,6 +402,16 @@ ngx_http_admission_event_key(ngx_conf_t *cf,
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "duplicate \"%s=\" in a line of "
                                "\"admission_events\"", key->name);
+            return NGX_CONF_ERROR;
+        }
+
+        if (key->offset == offsetof(ngx_http_admission_event_conf_t, unlisted)
+            && ecf->sn.str.len)
+        {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"unlisted=\" is of the \"default\" line of "
+                               "\"admission_events\" alone, not of \"%V\"",
+                               &ecf->sn.str);
             return NGX_CONF_ERROR;
         }
 

@@ -210,9 +210,26 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
     ngx_http_admission_zone_lock(ngx_http_admission_zone);
 
-    en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+    /* what there is nothing to be known of is not worth a node */
 
-    if (en) {
+    if (state->epoch || state->threshold >= 0) {
+        en = ngx_http_admission_event_make_locked(ngx_http_admission_zone, id);
+
+    } else {
+        en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone,
+                                                    id);
+    }
+
+    if (en && state->epoch == 0) {
+
+        /* there is no data; all that may be is a threshold that was set */
+
+        if (en->state.epoch == 0) {
+            en->state.threshold = state->threshold;
+            ngx_http_admission_unlisted_locked(ngx_http_admission_zone, en);
+        }
+
+    } else if (en) {
 
         clear = ngx_max(en->state.clear, state->clear);
         since = en->state.revoked;
@@ -256,6 +273,7 @@ ngx_http_admission_event_note(ngx_str_t *id,
             en->synced = ngx_current_msec;
 
             ngx_http_admission_sum_locked(ngx_http_admission_zone, en, 1);
+            ngx_http_admission_unlisted_locked(ngx_http_admission_zone, en);
             ngx_http_admission_name_locked(ngx_http_admission_zone, en);
         }
 
@@ -647,6 +665,7 @@ ngx_http_admission_event_empty(ngx_str_t *id)
         en->state.active = 0;
 
         ngx_http_admission_sum_locked(zone, en, 1);
+        ngx_http_admission_unlisted_locked(zone, en);
     }
 
     ngx_http_admission_zone_unlock(zone);
@@ -877,6 +896,7 @@ ngx_http_admission_event_free_locked(ngx_http_admission_zone_t *zone,
     zone->sh->sums.events--;
 
     ngx_http_admission_unname_locked(zone, en);
+    ngx_http_admission_unlisted_free_locked(zone, en);
     ngx_http_admission_room_free_locked(zone, en);
 
     node = (ngx_rbtree_node_t *)
@@ -906,6 +926,30 @@ ngx_http_admission_event_tell_in(ngx_http_admission_event_node_t *en)
 }
 
 
+void
+ngx_http_admission_event_soon_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_msec_t delay)
+{
+    ngx_msec_t  due;
+
+    due = ngx_current_msec + delay;
+
+    if (en->working && (ngx_msec_int_t) (en->work.key - due) <= 0) {
+        return;
+    }
+
+    if (!en->working) {
+        en->busy = ngx_current_msec;
+    }
+
+    ngx_http_admission_event_put_locked(zone, en,
+                                        en->working
+                                        && en->tree
+                                           == NGX_HTTP_ADMISSION_URGENT,
+                                        due);
+}
+
+
 /* it has users: somebody waits, or the next slot ends in delay ms */
 
 static void
@@ -916,7 +960,8 @@ ngx_http_admission_event_work_locked(ngx_http_admission_zone_t *zone,
 
     en->busy = ngx_current_msec;
 
-    if (urgent || ngx_http_admission_is_watchful()) {
+    if (urgent || !en->heard || ngx_http_admission_is_watchful()) {
+        /* of an event that is new here it is not known who was put out */
         delay = 0;
 
     } else if (delay == 0) {

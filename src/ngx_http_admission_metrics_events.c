@@ -13,6 +13,7 @@
 
 #include "ngx_http_admission_metrics.h"
 #include "ngx_http_admission_tally.h"
+#include "ngx_http_admission_unlisted.h"
 
 
 /* a gauge of a named event; NGX_DECLINED: it has none */
@@ -39,6 +40,8 @@ static void ngx_http_admission_metrics_gauge(
     const ngx_http_admission_event_gauge_t *gauge);
 static void ngx_http_admission_metrics_known(
     ngx_http_admission_exposition_t *e, ngx_http_admission_tallies_t *t);
+static void ngx_http_admission_metrics_unlisted(
+    ngx_http_admission_exposition_t *e);
 static void ngx_http_admission_metrics_label(
     ngx_http_admission_exposition_t *e, ngx_http_admission_named_t *named,
     ngx_str_t *labels);
@@ -185,6 +188,29 @@ static const ngx_http_admission_family_t
 };
 
 
+static const ngx_http_admission_family_t  ngx_http_admission_unlisted_family = {
+    "unlisted_events", NGX_HTTP_ADMISSION_GAUGE, NULL,
+    "Events with users that have neither a line nor an operator's setting: "
+    "unlisted= bounds them." ngx_http_admission_shared
+};
+
+static const ngx_http_admission_family_t  ngx_http_admission_refused_family = {
+    "unlisted_refused", NGX_HTTP_ADMISSION_COUNTER, NULL,
+    "Joins of such events refused, since so many have users already (events), "
+    "or the user or the address is in so many; with a dry run they went on all "
+    "the same. Of this host: sum over hosts."
+};
+
+
+/* by ngx_http_admission_bound_e */
+static ngx_str_t  ngx_http_admission_bounds[] = {
+    ngx_null_string,
+    ngx_string("events"),
+    ngx_string("user"),
+    ngx_string("address")
+};
+
+
 /* no event id has parentheses */
 static ngx_str_t  ngx_http_admission_others = ngx_string("(other)");
 
@@ -217,8 +243,37 @@ ngx_http_admission_metrics_events(ngx_http_admission_exposition_t *e,
     }
 
     ngx_http_admission_metrics_known(e, &t);
+    ngx_http_admission_metrics_unlisted(e);
 
     return NGX_OK;
+}
+
+
+static void
+ngx_http_admission_metrics_unlisted(ngx_http_admission_exposition_t *e)
+{
+    ngx_str_t                             labels;
+    ngx_uint_t                            i;
+    ngx_http_admission_unlisted_counts_t  counts;
+
+    ngx_http_admission_unlisted_counts(&counts);
+
+    ngx_http_admission_exposition_family(e,
+                                         &ngx_http_admission_unlisted_family);
+    ngx_http_admission_exposition_value(e, NULL, counts.events);
+
+    ngx_http_admission_exposition_family(e, &ngx_http_admission_refused_family);
+
+    for (i = NGX_HTTP_ADMISSION_BOUND_NONE + 1;
+         i < NGX_HTTP_ADMISSION_BOUNDS;
+         i++)
+    {
+        ngx_str_null(&labels);
+
+        ngx_http_admission_exposition_label(e, &labels, "by",
+                                            &ngx_http_admission_bounds[i]);
+        ngx_http_admission_exposition_value(e, &labels, counts.refused[i]);
+    }
 }
 
 

@@ -19,6 +19,7 @@
 #include "ngx_http_admission_script.h"
 #include "ngx_http_admission_stats.h"
 #include "ngx_http_admission_tally.h"
+#include "ngx_http_admission_unlisted.h"
 #include "ngx_http_admission_variables.h"
 #include "ngx_http_admission_zone.h"
 
@@ -236,6 +237,7 @@ ngx_http_admission_init_process(ngx_cycle_t *cycle)
     ngx_http_admission_zone_use(mcf->zone);
     ngx_http_admission_stats_use();
     ngx_http_admission_tally_use(mcf->names);
+    ngx_http_admission_unlisted_use(mcf);
 
     if (ngx_http_admission_verified_init(cycle) != NGX_OK) {
         return NGX_ERROR;

@@ -651,26 +651,24 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
         any |= (tally.n[i] != 0);
     }
 
-    if (state.epoch) {
+    if (answer.state == NGX_HTTP_ADMISSION_QUEUE_ACTIVE
+        && answer.expires > answer.now / 1000)
+    {
+        state.ends = answer.expires - answer.now / 1000;
+    }
 
-        /* the schedule itself decides whether it goes on */
+    /* the schedule itself decides whether it goes on */
 
-        if (answer.state == NGX_HTTP_ADMISSION_QUEUE_ACTIVE
-            && answer.expires > answer.now / 1000)
-        {
-            state.ends = answer.expires - answer.now / 1000;
-        }
-
-        news = ngx_http_admission_event_note(&qc->event, &state,
-                                             qc->wakes
+    news = ngx_http_admission_event_note(&qc->event, &state,
+                                         state.epoch
+                                         && (qc->wakes
                                              || (!qc->step
                                                  && answer.size
-                                                    + answer.active),
-                                             qc->step ? &heard : NULL,
-                                             any ? &tally : NULL);
-        if (news) {
-            ngx_http_admission_queue_news(qc, news, state.restore);
-        }
+                                                     + answer.active)),
+                                         qc->step ? &heard : NULL,
+                                         any ? &tally : NULL);
+    if (news) {
+        ngx_http_admission_queue_news(qc, news, state.restore);
     }
 
     /*

@@ -16,6 +16,7 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_queue_answer.h"
+#include "ngx_http_admission_queue_bound.h"
 #include "ngx_http_admission_respond.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
@@ -323,6 +324,7 @@ ngx_http_admission_queue_looked(void *data, ngx_int_t rc, int64_t changed,
 static ngx_int_t
 ngx_http_admission_queue_send(ngx_http_admission_api_call_t *call)
 {
+    ngx_int_t                         rc;
     const char                       *why;
     ngx_http_admission_queue_ask_t    ask;
     ngx_http_admission_redis_call_t  *pending;
@@ -346,9 +348,17 @@ ngx_http_admission_queue_send(ngx_http_admission_api_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    rc = ngx_http_admission_queue_bound(call, &ask);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     pending = ngx_http_admission_queue_ask(&ask,
                                            ngx_http_admission_queue_ask_done,
                                            call);
+    if (pending == NULL) {
+        ngx_http_admission_queue_bound_failed(call, 0);
+    }
 
     return ngx_http_admission_api_wait(call, pending);
 }
@@ -563,13 +573,23 @@ ngx_http_admission_queue_ask_done(void *data, ngx_int_t rc,
     ngx_http_admission_api_resume(call);
 
     if (rc != NGX_OK) {
+        ngx_http_admission_queue_bound_failed(call, 1);
         rc = ngx_http_admission_api_unavailable(call->request);
 
-    } else if (answer->state == NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1) {
-        rc = ngx_http_admission_queue_needs_tier1(call, answer);
-
     } else {
-        rc = ngx_http_admission_queue_answer(call, answer);
+        ngx_http_admission_queue_bound_told(call, answer);
+
+        if (answer->state != NGX_HTTP_ADMISSION_QUEUE_NEEDS_TIER1) {
+            rc = ngx_http_admission_queue_answer(call, answer);
+
+        } else if (call->bound) {
+            rc = ngx_http_admission_queue_bound_named(call)
+                 ? ngx_http_admission_queue_send(call)
+                 : ngx_http_admission_queue_over(call);
+
+        } else {
+            rc = ngx_http_admission_queue_needs_tier1(call, answer);
+        }
     }
 
     ngx_http_admission_api_finish(call, rc);
@@ -666,6 +686,7 @@ ngx_http_admission_queue_leave_done(void *data, ngx_int_t rc,
     ngx_http_admission_api_resume(call);
 
     if (rc == NGX_OK) {
+        ngx_http_admission_queue_bound_left(call);
         rc = ngx_http_admission_queue_left(call);
 
     } else {

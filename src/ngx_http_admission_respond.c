@@ -96,6 +96,16 @@ ngx_int_t
 ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     ngx_uint_t retry_after)
 {
+    return ngx_http_admission_respond_retry(r, "UNAVAILABLE",
+                                            "Temporarily unavailable",
+                                            retry_after);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_retry(ngx_http_request_t *r, const char *code,
+    const char *text, ngx_uint_t retry_after)
+{
     u_char     *p;
     ngx_str_t   more;
 
@@ -112,8 +122,7 @@ ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     more.len = ngx_sprintf(p, "\"retryAfter\":%ui", retry_after) - p;
 
     return ngx_http_admission_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
-                                            "UNAVAILABLE",
-                                            "Temporarily unavailable", &more);
+                                            code, text, &more);
 }
 
 

@@ -38,7 +38,9 @@ ngx_int_t ngx_http_admission_respond_text(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_respond_error(ngx_http_request_t *r,
     ngx_uint_t status, const char *code, const char *text, ngx_str_t *more);
 
-/* 503 UNAVAILABLE with retryAfter and Retry-After */
+/* 503 with retryAfter and Retry-After; and the same as UNAVAILABLE */
+ngx_int_t ngx_http_admission_respond_retry(ngx_http_request_t *r,
+    const char *code, const char *text, ngx_uint_t retry_after);
 ngx_int_t ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     ngx_uint_t retry_after);
 

@@ -181,6 +181,7 @@ ngx_http_admission_room_note(ngx_str_t *event, ngx_http_admission_room_t *room,
         ngx_http_admission_sum_locked(zone, en, -1);
         ngx_http_admission_room_merge_locked(zone, en, room, session_max);
         ngx_http_admission_sum_locked(zone, en, 1);
+        ngx_http_admission_unlisted_locked(zone, en);
 
         en->room->synced = ngx_current_msec;
 

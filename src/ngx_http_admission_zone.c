@@ -132,6 +132,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     len = sizeof(ngx_http_admission_shctx_t)
           + ngx_http_admission_revoked_size(shm_zone->shm.size)
+          + ngx_http_admission_unlisted_size(shm_zone->shm.size)
           + ngx_http_admission_stats_size(shm_zone->shm.size)
           + kept;
     p = shm_zone->shm.addr + shm_zone->shm.size - len;
@@ -172,6 +173,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
                 &shm_zone->shm.name);
 
     if (ngx_http_admission_revoked_make_locked(zone) != NGX_OK
+        || ngx_http_admission_unlisted_make_locked(zone) != NGX_OK
         || ngx_http_admission_stats_make_locked(zone) != NGX_OK)
     {
         return NGX_ERROR;
@@ -202,6 +204,7 @@ ngx_http_admission_zone_make_locked(ngx_http_admission_zone_t *zone)
     zone->shpool->log_ctx = sh->log_ctx;
 
     ngx_http_admission_events_init(sh);
+    ngx_http_admission_unlisted_init(sh);
     ngx_http_admission_revoked_init(sh);
     ngx_http_admission_answers_init(sh, sh->size);
     ngx_http_admission_tally_init(sh);
@@ -351,6 +354,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
                    sizeof(ozone->sh->redis.n));
 
         ngx_http_admission_events_copy(zone, ozone);
+        ngx_http_admission_unlisted_copy(zone, ozone);
         ngx_http_admission_revoked_copy(zone, ozone);
         ngx_http_admission_counts_copy(zone, ozone);
         ngx_http_admission_limits_copy(zone, ozone);

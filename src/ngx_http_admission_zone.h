@@ -138,9 +138,9 @@ void ngx_http_admission_event_get(ngx_str_t *id,
 /*
  * Takes what an answer said of an event, and counts what the call did (NULL:
  * nothing); work has the schedule look after it; heard is of a step, or NULL.
- * With a full zone the event
- * unused for longest is forgotten.  Returns what is news to the host, to be
- * logged, or 0.
+ * An event without data, and without a threshold set, is not remembered for it.
+ * With a full zone the event unused for longest is forgotten.  Returns what is
+ * news to the host, to be logged, or 0.
  */
 #define NGX_HTTP_ADMISSION_NEWS_LOST      1         /* Redis had lost data */
 #define NGX_HTTP_ADMISSION_NEWS_RESTORE   2         /* which is being restored

@@ -3,11 +3,11 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How the zone looks inside, for the files that work on it: zone.c, events.c,
- * view.c, room.c, trail.c, revoked.c, idempotency.c, limit_local.c, counts.c,
- * stats.c, tally.c, ready.c and redis_health.c.  All of it is under the lock
- * of the slab pool, but for the offset, what is of limits alone, the numbers
- * in counts, and what says so; functions with _locked in their names want it
- * held.
+ * view.c, room.c, trail.c, unlisted.c, revoked.c, idempotency.c,
+ * limit_local.c, counts.c, stats.c, tally.c, ready.c and redis_health.c.  All
+ * of it is under the lock of the slab pool, but for the offset, what is of
+ * limits alone, the numbers in counts, and what says so; functions with
+ * _locked in their names want it held.
  *
  * The lock is taken by ngx_http_admission_zone_lock() alone, which finds all
  * that is in the slab pool gone if a process died with the lock: no pointer
@@ -32,6 +32,7 @@
 #include "ngx_http_admission_room.h"
 #include "ngx_http_admission_stats.h"
 #include "ngx_http_admission_tally.h"
+#include "ngx_http_admission_unlisted.h"
 #include "ngx_http_admission_zone.h"
 
 
@@ -64,6 +65,38 @@ typedef struct ngx_http_admission_revoked_answer_s
 typedef struct ngx_http_admission_name_s  ngx_http_admission_name_t;
 
 
+/* of unlisted.c, likewise */
+typedef struct ngx_http_admission_unlisted_node_s
+    ngx_http_admission_unlisted_node_t;
+typedef struct ngx_http_admission_share_s  ngx_http_admission_share_t;
+
+
+/* events that no operator named, and who is in them */
+typedef struct {
+    ngx_queue_t                 events;     /* that have users, latest heard
+                                               of first */
+    ngx_queue_t                 asked;      /* that somebody is about to join,
+                                               latest first */
+    ngx_uint_t                  n;          /* of both */
+    ngx_uint_t                  generation; /* of the configuration that they
+                                               were counted by */
+
+    ngx_http_admission_share_t **shares;    /* a table */
+    ngx_uint_t                  mask;
+    ngx_queue_t                 users;      /* their shares, first to expire
+                                               last */
+    ngx_uint_t                  nusers;
+    ngx_uint_t                  max;
+
+    uint64_t                    refused[NGX_HTTP_ADMISSION_BOUNDS];
+    ngx_msec_t                  logged;     /* when a refusal last was; 0:
+                                               never */
+    ngx_msec_t                  looked;     /* since when ids that are not
+                                               known were asked for */
+    ngx_uint_t                  looks;      /* so many of them */
+} ngx_http_admission_unlisted_t;
+
+
 /* an event; begins at the color of its rbtree node, whose key is a hash */
 typedef struct {
     u_char                      color;
@@ -83,6 +116,8 @@ typedef struct {
 
     ngx_http_admission_room_node_t  *room;  /* NULL: none known */
     ngx_http_admission_name_t  *name;       /* NULL: it has none */
+    ngx_http_admission_unlisted_node_t  *unlisted;  /* NULL: it does not count
+                                                       as such */
 
     ngx_msec_t                  synced;     /* when its queue was last heard
                                                of */
@@ -140,6 +175,8 @@ typedef struct {
     ngx_uint_t                  generation; /* of the configuration */
     ngx_uint_t                  configured; /* the one whose vwr=on was
                                                carried out */
+    ngx_http_admission_unlisted_t  unlisted;
+
     ngx_uint_t                  rooms_lost; /* for want of room */
     ngx_msec_t                  rooms_full; /* when last, if ever */
     int64_t                     listed;     /* us, when last read; 0: never */
@@ -259,6 +296,10 @@ ngx_http_admission_event_node_t *ngx_http_admission_event_make_locked(
 void *ngx_http_admission_event_alloc_locked(ngx_http_admission_zone_t *zone,
     size_t size, ngx_http_admission_event_node_t *en);
 
+/* the schedule looks after the event, and at it in so many ms at the latest */
+void ngx_http_admission_event_soon_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en, ngx_msec_t delay);
+
 /* NULL: no waiting room of it is known */
 ngx_http_admission_event_node_t *ngx_http_admission_room_node_locked(
     ngx_http_admission_zone_t *zone, ngx_str_t *event);
@@ -286,6 +327,23 @@ void ngx_http_admission_room_copy_locked(ngx_http_admission_zone_t *zone,
 /* adds (sign 1) the event to the sums, before and after it changes, or -1 */
 void ngx_http_admission_sum_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_event_node_t *en, ngx_int_t sign);
+
+/*
+ * Whether the event counts among those that no operator named, after what is
+ * known of it has changed; and it does no longer.
+ */
+void ngx_http_admission_unlisted_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en);
+void ngx_http_admission_unlisted_free_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_event_node_t *en);
+
+/* bytes of the table for a zone of this size; the table; and emptied */
+size_t ngx_http_admission_unlisted_size(size_t size);
+ngx_int_t ngx_http_admission_unlisted_make_locked(
+    ngx_http_admission_zone_t *zone);
+void ngx_http_admission_unlisted_init(ngx_http_admission_shctx_t *sh);
+void ngx_http_admission_unlisted_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
 
 /* the event gets a name, if it may; and gives it back */
 void ngx_http_admission_name_locked(ngx_http_admission_zone_t *zone,

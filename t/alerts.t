@@ -115,6 +115,12 @@ my %alert = (
         [ [ "revocations_forgotten_total{$H}", '0+1x60' ] ],
         [ [ "revocations_forgotten_total{$H}", '7x60' ] ],
     ],
+    AdmissionTooManyEvents => [
+        { by => 'events' },
+        [ [ qq(unlisted_refused_total{$H,by="events"}), '0+100x60' ] ],
+        [ [ qq(unlisted_refused_total{$H,by="events"}), '0+1x60' ],
+          [ qq(unlisted_refused_total{$H,by="user"}), '7x60' ] ],
+    ],
 );
 
 my $text = read_file($rules);

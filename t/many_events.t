@@ -1,5 +1,6 @@
 # More events with users than steps go out at once: each has its turn.  One
-# user joins 1,500 of them before the sale that matters opens.
+# user joins 1,500 of them, each with a line, before the sale that matters
+# opens.
 
 use FindBin;
 use lib "$FindBin::Bin/lib";
@@ -7,8 +8,10 @@ use Admission::Test;
 use Admission::HTTP;
 use Admission::Site;
 
-my $site = Admission::Site->start(instances => 2,
-                                  events => 'default threshold=1;');
+my @lines = map { my $i = $_; map { "x-$i-$_;" } 1 .. 750 } 0, 1;
+
+my $site = Admission::Site->start(
+    instances => 2, events => join ' ', 'default threshold=1;', @lines);
 
 my $user = $site->user('mallory');
 my $failed = 0;

@@ -16,7 +16,8 @@ my $site = Admission::Site->start(
                quick   threshold=1 claim_ttl=1s seen_ttl=600s
                        admit_interval=100ms;
                short   threshold=1 active_ttl=2s admit_interval=100ms;
-               gone    threshold=0 seen_ttl=1s;',
+               gone    threshold=0 seen_ttl=1s;'
+              . join('', map { "small-$_;" } 1 .. 300),
     server => <<'END');
         location = /metrics      { admission_metrics events=3; }
         location /unbound/queue/ { admission_tier1 auto bind=off;

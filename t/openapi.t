@@ -249,6 +249,16 @@ my $used = post($port, '/tier1/queue/check/concert', bearer => $user{cho},
 fits($used, POST => $check, 'with one that another user has used');
 is $used->json->{code}, 'POSITION_USED', 'its code';
 
+my $unnamed = Admission::Site->start(redis => $site->redis,
+                                     events => 'default unlisted=1;');
+my ($first, $second) = map {
+    post($unnamed->port, "/api/queue/check/unnamed-$_", bearer => $user{ann})
+} 1, 2;
+
+fits($first, POST => $check, 'an event that nobody named');
+fits($second, POST => $check, 'one too many');
+is $second->json->{code}, 'TOO_MANY_EVENTS', 'its code';
+
 my $all = '/api/admin/vwr/status';
 my $numbers_of_all = call(GET => $all, 'all events', @operator)->json;
 

@@ -294,7 +294,9 @@ is list()->status, 200, 'the list is of the host';
 # ---- with many events
 
 {
-    my $many = waiting_site(events => 'default threshold=3;', zone => '4m');
+    my $lines = join ' ', map { "e-$_;" } 1 .. 400;
+    my $many = waiting_site(events => "default threshold=3; $lines",
+                            zone => '4m');
     my $connection = Admission::HTTP->connect($many->port);
     my $failed = 0;
 

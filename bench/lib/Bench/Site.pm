@@ -171,6 +171,8 @@ sub http () {
             waiting  vwr=on vwr_rate=0;
             passed   vwr=on vwr_rate=0;
             assigned vwr=on vwr_rate=0;
+            @{[ map { sprintf 'bench-%04d; ', $_ } 1 .. 200 ]}
+            @{[ map { "show-$_; " } 0 .. 29 ]}
         }
 
         map \$uri \$event_id {
