@@ -534,5 +534,5 @@ ngx_http_admission_list_event(u_char *p, u_char *last,
                conf->vwr_rate, room->activation, set_by,
                state->size, state->active, threshold, conf->threshold,
                ngx_max(threshold - state->active, 0), state->admitted,
-               (int64_t) (state->restore + 999) / 1000);
+               (int64_t) (listed->view.restore + 999) / 1000);
 }

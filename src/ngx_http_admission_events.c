@@ -16,6 +16,10 @@
 
 #define NGX_HTTP_ADMISSION_MARK_INTERVAL  60000     /* ms */
 #define NGX_HTTP_ADMISSION_EVICT_TRIES    8
+#define NGX_HTTP_ADMISSION_MS_AHEAD       60000     /* ms by which clocks of
+                                                       workers may differ */
+#define NGX_HTTP_ADMISSION_WATCH          500       /* ms, where others' news
+                                                       is not relied on */
 #define NGX_HTTP_ADMISSION_TELL           1000      /* ms between two times that
                                                        other hosts are told */
 #define NGX_HTTP_ADMISSION_TELL_WAITING   10000     /* where somebody waits they
@@ -171,9 +175,34 @@ ngx_http_admission_event_copy_locked(ngx_http_admission_zone_t *zone,
 }
 
 
+ngx_msec_t
+ngx_http_admission_event_restore_locked(ngx_http_admission_event_node_t *en)
+{
+    int32_t  ms;
+
+    ms = (int32_t) (en->restore - (uint32_t) ngx_current_msec);
+
+    return (en->restoring && ms > 0) ? (ngx_msec_t) ms : 0;
+}
+
+
+/* a worker's clock may be behind that of the one that noted the time */
+
+ngx_msec_t
+ngx_http_admission_ms_since(uint32_t time)
+{
+    uint32_t  ms;
+
+    ms = (uint32_t) ngx_current_msec - time;
+
+    return (ms > (uint32_t) -NGX_HTTP_ADMISSION_MS_AHEAD) ? 0 : ms;
+}
+
+
 void
 ngx_http_admission_event_get(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state)
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now)
 {
     ngx_http_admission_event_node_t  *en;
 
@@ -183,13 +212,13 @@ ngx_http_admission_event_get(ngx_str_t *id,
 
     if (en) {
         *state = en->state;
-        state->restore = ((ngx_msec_int_t) (en->restore - ngx_current_msec) > 0)
-                         ? en->restore - ngx_current_msec : 0;
-        state->idle = ngx_http_admission_zone_since(en->busy);
-        state->named = ngx_http_admission_event_is_set_locked(en);
+        now->restore = ngx_http_admission_event_restore_locked(en);
+        now->idle = ngx_http_admission_ms_since(en->busy);
+        now->named = ngx_http_admission_event_is_set_locked(en);
 
     } else {
         ngx_memzero(state, sizeof(ngx_http_admission_event_state_t));
+        ngx_memzero(now, sizeof(ngx_http_admission_event_now_t));
         state->threshold = -1;
     }
 
@@ -199,7 +228,8 @@ ngx_http_admission_event_get(ngx_str_t *id,
 
 ngx_uint_t
 ngx_http_admission_event_note(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state, ngx_uint_t work,
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now, ngx_uint_t work,
     ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally)
 {
     int64_t                           clear, since;
@@ -260,8 +290,8 @@ ngx_http_admission_event_note(ngx_str_t *id,
                 }
             }
 
-            if (en->restoring != (state->restore != 0)) {
-                en->restoring = (state->restore != 0);
+            if (en->restoring != (now->restore != 0)) {
+                en->restoring = (now->restore != 0);
                 news |= en->restoring ? NGX_HTTP_ADMISSION_NEWS_RESTORE
                                       : NGX_HTTP_ADMISSION_NEWS_RESTORED;
             }
@@ -269,8 +299,8 @@ ngx_http_admission_event_note(ngx_str_t *id,
             ngx_http_admission_sum_locked(ngx_http_admission_zone, en, -1);
 
             en->state = *state;
-            en->restore = ngx_current_msec + state->restore;
-            en->synced = ngx_current_msec;
+            en->restore = (uint32_t) (ngx_current_msec + now->restore);
+            en->synced = (uint32_t) ngx_current_msec;
 
             ngx_http_admission_sum_locked(ngx_http_admission_zone, en, 1);
             ngx_http_admission_unlisted_locked(ngx_http_admission_zone, en);
@@ -286,14 +316,14 @@ ngx_http_admission_event_note(ngx_str_t *id,
 
         if (en->untold && ngx_http_admission_event_tell_in(en) == 0) {
             en->untold = 0;
-            en->told = ngx_current_msec;
+            en->told = (uint32_t) ngx_current_msec | 1;
             news |= NGX_HTTP_ADMISSION_NEWS_TELL;
         }
 
         if (work) {
             ngx_http_admission_event_work_locked(ngx_http_admission_zone, en,
                                                  state->size > 0,
-                                                 state->ends);
+                                                 now->ends);
         }
     }
 
@@ -319,12 +349,12 @@ ngx_http_admission_event_mark(ngx_str_t *id)
 
     due = (en == NULL
            || !en->marked
-           || (ngx_msec_int_t) (ngx_current_msec - en->mark)
+           || ngx_http_admission_ms_since(en->mark)
               >= NGX_HTTP_ADMISSION_MARK_INTERVAL);
 
     if (en && due) {
         en->marked = 1;
-        en->mark = ngx_current_msec;
+        en->mark = (uint32_t) ngx_current_msec;
     }
 
     ngx_http_admission_zone_unlock(ngx_http_admission_zone);
@@ -406,13 +436,13 @@ ngx_http_admission_events_due_locked(ngx_pool_t *pool, ngx_array_t *ids,
 
         if (!en->owing) {
             en->owing = 1;
-            en->owed = ngx_current_msec;
+            en->owed = (uint32_t) ngx_current_msec;
         }
 
         if (en->state.size + en->state.active > 0
-            && ngx_http_admission_zone_since(en->owed)
+            && ngx_http_admission_ms_since(en->owed)
                > NGX_HTTP_ADMISSION_STALE
-            && ngx_http_admission_zone_since(en->synced)
+            && ngx_http_admission_ms_since(en->synced)
                > NGX_HTTP_ADMISSION_STALE)
         {
             zone->sh->stale = ngx_current_msec;
@@ -497,10 +527,10 @@ ngx_http_admission_event_next(ngx_str_t *id,
     }
 
     if (stepped->work) {
-        en->busy = ngx_current_msec;
+        en->busy = (uint32_t) ngx_current_msec;
 
     } else {
-        idle = ngx_http_admission_zone_since(en->busy);
+        idle = ngx_http_admission_ms_since(en->busy);
         done = (idle >= stepped->keep);
         delay = ngx_min(delay, stepped->keep - idle);
     }
@@ -552,15 +582,15 @@ ngx_http_admission_event_news(ngx_str_t *id, int64_t time)
 
     en = ngx_http_admission_event_make_locked(zone, id);
 
-    if (en == NULL || en->news == time) {
+    if (en == NULL || en->news == (uint32_t) time) {
         ngx_http_admission_zone_unlock(zone);
         return en ? NGX_DECLINED : NGX_AGAIN;
     }
 
-    en->news = time;
+    en->news = (uint32_t) time;
 
     if (!en->working) {
-        en->busy = ngx_current_msec;
+        en->busy = (uint32_t) ngx_current_msec;
     }
 
     ngx_http_admission_event_put_locked(zone, en, 1, ngx_current_msec);
@@ -704,7 +734,7 @@ ngx_http_admission_event_watch(ngx_str_t *id, ngx_uint_t named)
     /* being told of again is no sign of work */
 
     if (en && !en->working) {
-        en->busy = ngx_current_msec;
+        en->busy = (uint32_t) ngx_current_msec;
         ngx_http_admission_event_put_locked(ngx_http_admission_zone, en, 0,
                                             ngx_current_msec);
     }
@@ -920,7 +950,7 @@ ngx_http_admission_event_tell_in(ngx_http_admission_event_node_t *en)
 
     pause = en->state.size ? NGX_HTTP_ADMISSION_TELL_WAITING
                            : NGX_HTTP_ADMISSION_TELL;
-    since = ngx_http_admission_zone_since(en->told);
+    since = ngx_http_admission_ms_since(en->told);
 
     return since < pause ? pause - since : 0;
 }
@@ -939,7 +969,7 @@ ngx_http_admission_event_soon_locked(ngx_http_admission_zone_t *zone,
     }
 
     if (!en->working) {
-        en->busy = ngx_current_msec;
+        en->busy = (uint32_t) ngx_current_msec;
     }
 
     ngx_http_admission_event_put_locked(zone, en,
@@ -958,11 +988,14 @@ ngx_http_admission_event_work_locked(ngx_http_admission_zone_t *zone,
 {
     ngx_msec_t  due;
 
-    en->busy = ngx_current_msec;
+    en->busy = (uint32_t) ngx_current_msec;
 
-    if (urgent || !en->heard || ngx_http_admission_is_watchful()) {
+    if (urgent || !en->heard) {
         /* of an event that is new here it is not known who was put out */
         delay = 0;
+
+    } else if (ngx_http_admission_is_watchful()) {
+        delay = NGX_HTTP_ADMISSION_WATCH;
 
     } else if (delay == 0) {
         delay = NGX_HTTP_ADMISSION_SLOT_UNKNOWN;

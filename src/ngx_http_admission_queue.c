@@ -487,7 +487,8 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf,
     ngx_http_admission_event_state_t *state)
 {
-    ngx_uint_t  i, brief;
+    ngx_uint_t                        i, brief;
+    ngx_http_admission_event_now_t    now;
 
     if (ngx_http_admission_args_begin(args, event,
                                       &ngx_http_admission_queue_keys)
@@ -496,13 +497,13 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
         return NGX_ERROR;
     }
 
-    ngx_http_admission_event_get(event, state);
+    ngx_http_admission_event_get(event, state, &now);
 
-    brief = ngx_http_admission_queue_is_brief(conf, state);
+    brief = ngx_http_admission_queue_is_brief(conf, now.named);
 
     if (brief
         && state->size + state->active == 0
-        && state->idle > NGX_HTTP_ADMISSION_BRIEF_LIFE)
+        && now.idle > NGX_HTTP_ADMISSION_BRIEF_LIFE)
     {
         /* Redis may have let it go, as it should: that is no loss */
         state->epoch = 0;
@@ -533,9 +534,9 @@ ngx_http_admission_queue_begin(ngx_http_admission_args_t *args,
 
 ngx_uint_t
 ngx_http_admission_queue_is_brief(ngx_http_admission_event_conf_t *conf,
-    ngx_http_admission_event_state_t *state)
+    ngx_uint_t named)
 {
-    return conf->sn.str.len == 0 && !state->named;
+    return conf->sn.str.len == 0 && !named;
 }
 
 
@@ -609,11 +610,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_http_admission_heard_t         heard;
     ngx_http_admission_tally_t         tally;
     ngx_http_admission_waits_t         waits;
+    ngx_http_admission_event_now_t     now;
     ngx_http_admission_event_state_t   state;
     ngx_http_admission_queue_answer_t  answer;
 
     if (rc != NGX_OK
-        || ngx_http_admission_queue_reply(reply, &answer, &state, &tally,
+        || ngx_http_admission_queue_reply(reply, &answer, &state, &now,
+                                          &tally,
                                           qc->step)
            != NGX_OK
         || (qc->step
@@ -654,12 +657,12 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     if (answer.state == NGX_HTTP_ADMISSION_QUEUE_ACTIVE
         && answer.expires > answer.now / 1000)
     {
-        state.ends = answer.expires - answer.now / 1000;
+        now.ends = answer.expires - answer.now / 1000;
     }
 
     /* the schedule itself decides whether it goes on */
 
-    news = ngx_http_admission_event_note(&qc->event, &state,
+    news = ngx_http_admission_event_note(&qc->event, &state, &now,
                                          state.epoch
                                          && (qc->wakes
                                              || (!qc->step
@@ -668,7 +671,7 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                          qc->step ? &heard : NULL,
                                          any ? &tally : NULL);
     if (news) {
-        ngx_http_admission_queue_news(qc, news, state.restore);
+        ngx_http_admission_queue_news(qc, news, now.restore);
     }
 
     /*

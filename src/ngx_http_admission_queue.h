@@ -186,10 +186,12 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_heard(int64_t since,
 void ngx_http_admission_queue_forget(int64_t before);
 
 
-/* whether no operator named the event: what it leaves goes soon */
+/*
+ * Whether no operator named the event, by a line or, as the host knows, by the
+ * API (named): what it leaves goes soon.
+ */
 ngx_uint_t ngx_http_admission_queue_is_brief(
-    ngx_http_admission_event_conf_t *conf,
-    ngx_http_admission_event_state_t *state);
+    ngx_http_admission_event_conf_t *conf, ngx_uint_t named);
 
 /* ms after which the tokens that a revocation is about have expired */
 ngx_msec_t ngx_http_admission_queue_keep(ngx_msec_t token_ttl);

@@ -67,6 +67,7 @@ ngx_int_t
 ngx_http_admission_queue_reply(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
     ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now,
     ngx_http_admission_tally_t *tally, ngx_uint_t step)
 {
     int64_t   v[NGX_HTTP_ADMISSION_REPLY_FIELDS], did;
@@ -110,9 +111,9 @@ ngx_http_admission_queue_reply(redisReply *reply,
     state->admitted = v[NGX_HTTP_ADMISSION_REPLY_TOTAL];
     state->threshold = v[NGX_HTTP_ADMISSION_REPLY_API_THRESHOLD];
     state->clear = v[NGX_HTTP_ADMISSION_REPLY_CLEAR];
-    state->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
+    ngx_memzero(now, sizeof(ngx_http_admission_event_now_t));
+    now->restore = (ngx_msec_t) v[NGX_HTTP_ADMISSION_REPLY_RESTORE];
     state->revoked = 0;
-    state->ends = 0;
 
     ngx_memzero(tally, sizeof(ngx_http_admission_tally_t));
 

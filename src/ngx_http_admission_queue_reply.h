@@ -26,6 +26,7 @@
 ngx_int_t ngx_http_admission_queue_reply(redisReply *reply,
     ngx_http_admission_queue_answer_t *answer,
     ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now,
     ngx_http_admission_tally_t *tally, ngx_uint_t step);
 
 /*

@@ -39,9 +39,10 @@ ngx_http_admission_restore_report(ngx_http_request_t *r,
     ngx_http_admission_queue_ask_t     ask;
     ngx_http_admission_main_conf_t    *mcf;
     ngx_http_admission_event_conf_t   *conf;
+    ngx_http_admission_event_now_t     now;
     ngx_http_admission_event_state_t   state;
 
-    ngx_http_admission_event_get(&entry->sub, &state);
+    ngx_http_admission_event_get(&entry->sub, &state, &now);
 
     if (entry->adm == 0 || entry->adm >= state.epoch) {
         return;
@@ -58,7 +59,7 @@ ngx_http_admission_restore_report(ngx_http_request_t *r,
 
     age = (ngx_http_admission_now_us() - state.epoch) / 1000;
 
-    if (state.restore == 0 && age >= (int64_t) conf->restore_wait) {
+    if (now.restore == 0 && age >= (int64_t) conf->restore_wait) {
         return;
     }
 

@@ -294,6 +294,7 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     ngx_http_admission_slot_t  *slot = data;
 
     ngx_http_admission_stepped_t      stepped;
+    ngx_http_admission_event_now_t    now;
     ngx_http_admission_event_state_t  state;
 
     ngx_memzero(&stepped, sizeof(ngx_http_admission_stepped_t));
@@ -303,12 +304,13 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
     stepped.delay = ngx_http_admission_schedule_interval(slot->conf);
 
     if (rc == NGX_OK) {
-        ngx_http_admission_event_get(&slot->event, &state);
+        ngx_http_admission_event_get(&slot->event, &state, &now);
 
         stepped.answered = 1;
         stepped.work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
         stepped.urgent = (answer->size > 0 || answer->score);
-        stepped.brief = ngx_http_admission_queue_is_brief(slot->conf, &state);
+        stepped.brief = ngx_http_admission_queue_is_brief(slot->conf,
+                                                          now.named);
         stepped.keep = ngx_http_admission_schedule_keep(slot->conf, answer,
                                                         stepped.brief);
 

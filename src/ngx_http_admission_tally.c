@@ -234,7 +234,7 @@ ngx_http_admission_name_copy_locked(ngx_http_admission_named_t *named,
     {
         /* where nobody waits nothing is asked before it is due */
 
-        age = ngx_http_admission_zone_since(en->synced);
+        age = ngx_http_admission_ms_since(en->synced);
         named->age = ngx_max(named->age, age);
     }
 

@@ -96,9 +96,7 @@ ngx_http_admission_view_copy_locked(ngx_http_admission_view_t *view,
     ngx_http_admission_event_node_t *en)
 {
     view->state = en->state;
-    view->state.restore =
-        ((ngx_msec_int_t) (en->restore - ngx_current_msec) > 0)
-        ? en->restore - ngx_current_msec : 0;
+    view->restore = ngx_http_admission_event_restore_locked(en);
 
     if (en->room) {
         view->room = en->room->room;

@@ -22,6 +22,8 @@
 
 typedef struct {
     ngx_http_admission_event_state_t  state;
+    ngx_msec_t                        restore;  /* for how long data is still
+                                                   being restored */
     ngx_http_admission_room_t         room;     /* as room_get() says */
     size_t                            len;
     u_char                            id[NGX_HTTP_ADMISSION_EVENT_MAX];

@@ -232,6 +232,7 @@ ngx_http_admission_vwr_begin(ngx_http_admission_args_t *args,
     ngx_str_t *event, ngx_http_admission_event_conf_t *conf)
 {
     ngx_http_admission_room_t         room;
+    ngx_http_admission_event_now_t    now;
     ngx_http_admission_event_state_t  state;
 
     static ngx_str_t  by_api = ngx_string("api");
@@ -245,7 +246,7 @@ ngx_http_admission_vwr_begin(ngx_http_admission_args_t *args,
     }
 
     (void) ngx_http_admission_room_get(event, &room);
-    ngx_http_admission_event_get(event, &state);
+    ngx_http_admission_event_get(event, &state, &now);
 
     ngx_http_admission_args_number(args, conf->vwr_rate);
     ngx_http_admission_args_number(args, conf->vwr_burst);

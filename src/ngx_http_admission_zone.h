@@ -44,19 +44,24 @@ typedef struct {
     int64_t                     clear;      /* µs, when last cleared */
     int64_t                     revoked;    /* µs, the latest revocation known
                                                of those that steps return */
+} ngx_http_admission_event_state_t;
+
+
+/* and what is true for the moment alone; ms */
+typedef struct {
     ngx_msec_t                  restore;    /* for how long places and tokens
                                                are still being restored */
 
-    ngx_msec_t                  ends;       /* in which some slot does, as far
-                                               as the answer says; 0: it does
-                                               not say */
+    /* of an answer, not of the host */
+    ngx_msec_t                  ends;       /* in which some slot does; 0: the
+                                               answer does not say */
 
-    /* of this host, not of an answer */
+    /* of the host, not of an answer */
     ngx_msec_t                  idle;       /* since it last had users */
     ngx_uint_t                  named;      /* bool: an operator set its
                                                threshold, or activated its
                                                waiting room */
-} ngx_http_admission_event_state_t;
+} ngx_http_admission_event_now_t;
 
 
 /* what a step told of the revocations of an event */
@@ -133,7 +138,8 @@ void ngx_http_admission_lease_leave(void);
 
 /* what the host knows of an event; not a use of it */
 void ngx_http_admission_event_get(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state);
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now);
 
 /*
  * Takes what an answer said of an event, and counts what the call did (NULL:
@@ -151,7 +157,8 @@ void ngx_http_admission_event_get(ngx_str_t *id,
                                                        of late */
 
 ngx_uint_t ngx_http_admission_event_note(ngx_str_t *id,
-    ngx_http_admission_event_state_t *state, ngx_uint_t work,
+    ngx_http_admission_event_state_t *state,
+    ngx_http_admission_event_now_t *now, ngx_uint_t work,
     ngx_http_admission_heard_t *heard, ngx_http_admission_tally_t *tally);
 
 /*

@@ -97,19 +97,37 @@ typedef struct {
 } ngx_http_admission_unlisted_t;
 
 
-/* an event; begins at the color of its rbtree node, whose key is a hash */
+/*
+ * An event; begins at the color of its rbtree node, whose key is a hash.  With
+ * an id of 36 bytes it is to fit into 256, which is what the slab pool has.
+ */
 typedef struct {
     u_char                      color;
     u_char                      len;
-    u_char                      working;    /* in a tree of the schedule, */
-    u_char                      tree;       /* this one */
-    u_char                      owing;      /* a step is owed */
-    u_char                      untold;     /* other hosts are to be told */
-    u_char                      marked;
-    u_char                      active;     /* the room: lru is in rooms */
-    u_char                      restoring;  /* the log was told that it is */
-    u_char                      heard;      /* all revocations are known, but
+    unsigned                    working:1;  /* in a tree of the schedule, */
+    unsigned                    tree:2;     /* this one */
+    unsigned                    owing:1;    /* a step is owed */
+    unsigned                    untold:1;   /* other hosts are to be told */
+    unsigned                    marked:1;
+    unsigned                    active:1;   /* the room: lru is in rooms */
+    unsigned                    restoring:1;    /* the log was told that it is
+                                                   */
+    unsigned                    heard:1;    /* all revocations are known, but
                                                for those that were forgotten */
+
+    /* times in ms, see ngx_http_admission_ms_since() */
+    uint32_t                    synced;     /* when its queue was last heard
+                                               of */
+    uint32_t                    mark;       /* when last marked */
+    uint32_t                    owed;       /* since when a step is */
+    uint32_t                    busy;       /* when it last had users */
+    uint32_t                    told;       /* when other hosts last were; 0:
+                                               never */
+    uint32_t                    restore;    /* until when data is restored */
+
+    uint32_t                    news;       /* what is left in 32 bits of the
+                                               time, us, of the last that was
+                                               heard of and looked after */
 
     ngx_queue_t                 lru;
     ngx_rbtree_node_t           work;       /* key: when to step next, ms */
@@ -119,15 +137,6 @@ typedef struct {
     ngx_http_admission_unlisted_node_t  *unlisted;  /* NULL: it does not count
                                                        as such */
 
-    ngx_msec_t                  synced;     /* when its queue was last heard
-                                               of */
-    ngx_msec_t                  mark;       /* when last marked */
-    ngx_msec_t                  owed;       /* since when, where one is */
-    ngx_msec_t                  busy;       /* when it last had users */
-    ngx_msec_t                  told;       /* when they last were */
-    int64_t                     news;       /* us, Redis's: the last heard of
-                                               that was looked after */
-    ngx_msec_t                  restore;    /* until when data is restored */
 
     ngx_http_admission_event_state_t  state;
 
@@ -280,6 +289,13 @@ void *ngx_http_admission_zone_keep_locked(ngx_http_admission_zone_t *zone,
 void ngx_http_admission_events_init(ngx_http_admission_shctx_t *sh);
 void ngx_http_admission_events_copy(ngx_http_admission_zone_t *zone,
     ngx_http_admission_zone_t *ozone);
+
+/* ms since a time of an event, which is right for 49 days */
+ngx_msec_t ngx_http_admission_ms_since(uint32_t time);
+
+/* ms for which its data is still being restored */
+ngx_msec_t ngx_http_admission_event_restore_locked(
+    ngx_http_admission_event_node_t *en);
 
 /* the node of an event; NULL: not known */
 ngx_http_admission_event_node_t *ngx_http_admission_event_lookup_locked(
