@@ -14,6 +14,9 @@
 #include "ngx_http_admission_respond.h"
 
 
+static ngx_int_t ngx_http_admission_respond_later(ngx_http_request_t *r,
+    ngx_uint_t status, const char *code, const char *text,
+    ngx_uint_t retry_after);
 static ngx_int_t ngx_http_admission_respond_start(ngx_http_request_t *r,
     ngx_uint_t status);
 static ngx_int_t ngx_http_admission_respond_send(ngx_http_request_t *r,
@@ -96,6 +99,27 @@ ngx_int_t
 ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     ngx_uint_t retry_after)
 {
+    return ngx_http_admission_respond_later(r, NGX_HTTP_SERVICE_UNAVAILABLE,
+                                            "UNAVAILABLE",
+                                            "Temporarily unavailable",
+                                            retry_after);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_limited(ngx_http_request_t *r,
+    ngx_uint_t retry_after)
+{
+    return ngx_http_admission_respond_later(r, NGX_HTTP_TOO_MANY_REQUESTS,
+                                            "RATE_LIMITED",
+                                            "Too many requests", retry_after);
+}
+
+
+static ngx_int_t
+ngx_http_admission_respond_later(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_uint_t retry_after)
+{
     u_char     *p;
     ngx_str_t   more;
 
@@ -111,9 +135,7 @@ ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     more.data = p;
     more.len = ngx_sprintf(p, "\"retryAfter\":%ui", retry_after) - p;
 
-    return ngx_http_admission_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
-                                            "UNAVAILABLE",
-                                            "Temporarily unavailable", &more);
+    return ngx_http_admission_respond_error(r, status, code, text, &more);
 }
 
 

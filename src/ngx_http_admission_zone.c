@@ -126,6 +126,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     len = sizeof(ngx_http_admission_shctx_t)
           + ngx_http_admission_revoked_size(shm_zone->shm.size)
           + ngx_http_admission_stats_size(shm_zone->shm.size)
+          + ngx_http_admission_buckets_size(shm_zone->shm.size)
           + kept;
     p = shm_zone->shm.addr + shm_zone->shm.size - len;
     p = (u_char *) ((uintptr_t) p & ~(uintptr_t) (NGX_ALIGNMENT - 1));
@@ -165,7 +166,8 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
                 &shm_zone->shm.name);
 
     if (ngx_http_admission_revoked_make_locked(zone) != NGX_OK
-        || ngx_http_admission_stats_make_locked(zone) != NGX_OK)
+        || ngx_http_admission_stats_make_locked(zone) != NGX_OK
+        || ngx_http_admission_buckets_make_locked(zone) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -196,6 +198,7 @@ ngx_http_admission_zone_make_locked(ngx_http_admission_zone_t *zone)
 
     ngx_http_admission_events_init(sh);
     ngx_http_admission_revoked_init(sh);
+    ngx_http_admission_buckets_init(sh);
     ngx_http_admission_answers_init(sh, sh->size);
     ngx_http_admission_tally_init(sh);
 
@@ -323,6 +326,10 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
             continue;
         }
 
+        /* before anything is hashed with its own */
+
+        zone->sh->hash_key = ozone->sh->hash_key;
+
         zone->sh->offset = ozone->sh->offset;
         zone->sh->beat = ozone->sh->beat;
         zone->sh->redis.heard = ozone->sh->redis.heard;
@@ -337,6 +344,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         ngx_http_admission_limits_copy(zone, ozone);
         ngx_http_admission_stats_copy(zone, ozone);
         ngx_http_admission_tally_copy(zone, ozone);
+        ngx_http_admission_buckets_copy(zone, ozone);
     }
 }
 

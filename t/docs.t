@@ -143,7 +143,8 @@ is_deeply [ sort keys %listed_reason ], [ sort keys %reason ], 'reasons';
 
 my %in_code = map { $_ => 1 }
               map { /"([A-Z][A-Z0-9_]+)"/g }
-              $code =~ /(?:respond_error|deny_error|to_waiting)\(([^;]*);/g;
+              $code =~ /(?:respond_(?:error|later)|deny_error|to_waiting)
+                        \(([^;]*);/gx;
 
 my ($errors) = $doc{api} =~ /^## Errors\n(.*?)^## /ms;
 my %in_doc = map { $_ => 1 } $errors =~ /`([A-Z][A-Z0-9_]+)`/g;
