@@ -22,7 +22,7 @@
 #include "ngx_http_admission_zone_shm.h"
 
 
-#define NGX_HTTP_ADMISSION_BUCKET_SHARE   32        /* of the zone, one part */
+#define NGX_HTTP_ADMISSION_BUCKET_SHARE   64        /* of the zone, one part */
 #define NGX_HTTP_ADMISSION_BUCKET_NONE    ((uint32_t) -1)
 
 #define NGX_HTTP_ADMISSION_BUCKET_MS      1000000   /* ns */

@@ -508,7 +508,7 @@ subtest 'reload' => sub {
 };
 
 
-# In 64k there is room for 51.
+# In 64k there is room for 25.
 
 subtest 'more addresses than there is room for' => sub {
     my $site = Admission::Site->start(%opt, zone => '64k');
@@ -540,7 +540,7 @@ subtest 'more addresses than there is room for' => sub {
 
     # nor if all others are as full, before there are as many of them
 
-    for my $address (map { address } 1 .. 45) {
+    for my $address (map { address } 1 .. 20) {
         $ask->($address) for 1 .. 5;
     }
 
