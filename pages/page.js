@@ -166,19 +166,32 @@ function react(answer) {
   fails++;
   let wait = Math.max(pace, Math.min(60, 2 ** fails)) * (1 + Math.random() * .5);
   if (status === 429 || status === 503) {
-    if (retry > 0) wait = retry + Math.random() * Math.max(1, retry * .2);
+    if (retry > 0) wait = retry + Math.random() * Math.max(1, retry * .2, status === 429 ? Math.min(30, 2 ** fails) : 0);
     blocked = Date.now() + wait * 1000;
-    note(crowded(Math.ceil(wait)));
+    const outside = status === 429 && !place && !tier.holds();
+    if (outside && $("number").textContent !== outsideHead) plain(outsideHead);
+    note(outside ? outsideWords + " " + nextTry(Math.ceil(wait)) : crowded(Math.ceil(wait)));
   } else if (fails > 1 || !place) {
     lost();
   }
   after(wait);
 }
 
+// Those whom one address has too many of are told the same time: they come
+// again over a longer and longer one.
+
+const outsideHead = L("You are not in line yet", "아직 줄에 서지 않았습니다");
+const outsideWords = L("Too many requests are coming from you or your network. You have no place yet; please keep this page open.",
+  "사용자 또는 같은 네트워크의 요청이 많아 아직 순번을 받지 못했습니다. 이 페이지를 열어 두세요.");
+
 function crowded(seconds) {
   return (place ? L("The site is very busy. Your place is kept.", "접속이 많아 응답이 늦어지고 있습니다. 순번은 그대로 유지됩니다.")
       : L("The site is very busy. Please keep this page open.", "접속이 많습니다. 이 페이지를 열어 두세요."))
-  + " " + L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
+  + " " + nextTry(seconds);
+}
+
+function nextTry(seconds) {
+  return L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
 }
 
 function lost() {

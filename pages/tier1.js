@@ -51,6 +51,8 @@ start({
 
   stays: false,
 
+  holds: () => (load("ticket") || {}).id,
+
   ask() {
     const ticket = load("ticket");
     if (ticket && ticket.id) return check(ticket);

@@ -48,6 +48,8 @@ start({
 
   stays: true,
 
+  holds: () => load("place"),
+
   ask: () => call(joined ? "GET" : "POST", `/${joined ? "status" : "check"}/${id}`, mine()),
 
   news(body) {

@@ -93,6 +93,8 @@ ngx_http_admission_assign_body(ngx_http_admission_api_call_t *call)
     ac->visit.done = ngx_http_admission_assign_done;
     ac->visit.data = ac;
     ac->visit.deadline = ngx_http_admission_api_deadline(call);
+    ac->visit.intake.kind = NGX_HTTP_ADMISSION_INTAKE_ASSIGN;
+    ac->visit.intake.conf = call->lcf->intake;
 
     rc = ngx_http_admission_assign_uid(call, &ac->visit.uid);
 
@@ -273,11 +275,22 @@ ngx_http_admission_assign_cleanup(void *data)
 static ngx_int_t
 ngx_http_admission_assign_once(ngx_http_admission_assign_call_t *ac)
 {
+    ngx_int_t                    rc;
+    ngx_http_request_t          *r;
     ngx_http_admission_answer_t  answer;
 
-    switch (ngx_http_admission_idempotency_begin(ac->hash,
-                                               ac->visit.call->request->pool,
-                                               &answer))
+    r = ac->visit.call->request;
+
+    /* what will be refused is not to take the place of others' answers */
+
+    rc = ngx_http_admission_intake_look(r, &ac->visit.intake);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    switch (ngx_http_admission_idempotency_begin(ac->hash, r->pool,
+                                                 rc == NGX_OK, &answer))
     {
     case NGX_OK:
         return ngx_http_admission_assign_repeat(ac, &answer);
@@ -286,7 +299,7 @@ ngx_http_admission_assign_once(ngx_http_admission_assign_call_t *ac)
         return ngx_http_admission_assign_wait(ac);
 
     case NGX_DECLINED:
-        ac->owner = 1;
+        ac->owner = (rc == NGX_OK);
         return ngx_http_admission_visit(&ac->visit);
 
     default: /* NGX_ERROR */
@@ -387,6 +400,9 @@ ngx_http_admission_assign_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
 
     case NGX_BUSY:
         return ngx_http_admission_api_unavailable(r);
+
+    case NGX_ABORT:
+        return ngx_http_admission_respond_limited(r, visit->intake.retry);
 
     default: /* NGX_ERROR */
         return NGX_HTTP_INTERNAL_SERVER_ERROR;

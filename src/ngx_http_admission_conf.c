@@ -186,8 +186,8 @@ ngx_command_t  ngx_http_admission_commands[] = {
       NULL },
 
     { ngx_string("admission_vwr_api"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
-      ngx_http_admission_content,
+      NGX_HTTP_LOC_CONF|NGX_CONF_ANY,
+      ngx_http_admission_vwr_api,
       NGX_HTTP_LOC_CONF_OFFSET,
       NGX_HTTP_ADMISSION_CONTENT_VWR,
       NULL },
@@ -200,7 +200,7 @@ ngx_command_t  ngx_http_admission_commands[] = {
       NULL },
 
     { ngx_string("admission_queue_api"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE1,
+      NGX_HTTP_LOC_CONF|NGX_CONF_ANY,
       ngx_http_admission_queue_api,
       NGX_HTTP_LOC_CONF_OFFSET,
       NGX_HTTP_ADMISSION_CONTENT_QUEUE,
@@ -339,6 +339,7 @@ ngx_http_admission_create_srv_conf(ngx_conf_t *cf)
      *
      *     scf->users = 0;
      *     scf->edges = NULL;
+     *     scf->assign = NULL;
      */
 
     return scf;
@@ -374,6 +375,7 @@ ngx_http_admission_create_loc_conf(ngx_conf_t *cf)
      *     conf->handler = NULL;
      *     conf->page = NULL;
      *     conf->admin = 0;
+     *     conf->intake = NULL;
      */
 
     conf = ngx_pcalloc(cf->pool, sizeof(ngx_http_admission_loc_conf_t));

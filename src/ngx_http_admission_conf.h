@@ -146,6 +146,15 @@ typedef struct {
 } ngx_http_admission_limit_conf_t;
 
 
+/* of assign_rate= or visitor_rate=, and burst= */
+typedef struct {
+    int64_t                       step;         /* ns in which there is room
+                                                   for one more; 0: off */
+    int64_t                       depth;        /* ns: the burst of them */
+    unsigned                      given:1;      /* not the default */
+} ngx_http_admission_intake_conf_t;
+
+
 typedef struct {
     ngx_shm_zone_t                    *zone;
     ngx_http_admission_redis_conf_t   *redis;       /* NULL: as if down */
@@ -191,6 +200,10 @@ typedef struct {
     ngx_array_t                *edges;          /* ngx_str_t: the headers of
                                                    its trusted edges; NULL:
                                                    none */
+
+    /* of its first admission_vwr_api that says any, else of its first: of
+       pages that give tickets; NULL: it has none */
+    ngx_http_admission_intake_conf_t  *assign;
 } ngx_http_admission_srv_conf_t;
 
 
@@ -276,10 +289,16 @@ typedef struct {
     ngx_http_admission_page_conf_t    *page;          /* of admission_page */
     ngx_flag_t                         admin;         /* of admission_queue_api
                                                        */
+    ngx_http_admission_intake_conf_t  *intake;        /* of that, or of
+                                                         admission_vwr_api;
+                                                         NULL: neither */
 } ngx_http_admission_loc_conf_t;
 
 
 extern ngx_module_t  ngx_http_admission_module;
+
+/* what holds where nothing is said */
+extern ngx_http_admission_intake_conf_t  ngx_http_admission_intake_default;
 
 
 /*

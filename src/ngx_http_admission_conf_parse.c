@@ -614,6 +614,45 @@ ngx_http_admission_methods(ngx_str_t *names, ngx_uint_t *methods)
 }
 
 
+ngx_int_t
+ngx_http_admission_conf_rate(ngx_str_t *value, ngx_int_t *rate,
+    ngx_int_t *unit)
+{
+    size_t  len;
+
+    len = value->len;
+
+    if (len <= 3 || value->data[len - 3] != 'r' || value->data[len - 2] != '/')
+    {
+        return NGX_DECLINED;
+    }
+
+    *rate = ngx_atoi(value->data, len - 3);
+
+    if (*rate < 1 || *rate > NGX_HTTP_ADMISSION_RATE_MAX) {
+        return NGX_DECLINED;
+    }
+
+    switch (value->data[len - 1]) {
+
+    case 's':
+        *unit = 1;
+        return NGX_OK;
+
+    case 'm':
+        *unit = 60;
+        return NGX_OK;
+
+    case 'h':
+        *unit = 3600;
+        return NGX_OK;
+
+    default:
+        return NGX_DECLINED;
+    }
+}
+
+
 char *
 ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
     ngx_http_complex_value_t *cv)

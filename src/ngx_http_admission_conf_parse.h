@@ -39,6 +39,16 @@ char *ngx_http_admission_conf_twice(ngx_conf_t *cf, ngx_command_t *cmd);
 ngx_int_t ngx_http_admission_conf_flag(ngx_str_t *value, ngx_uint_t *flag);
 
 
+/*
+ * "Nr/s", "Nr/m" or "Nr/h" with N from 1 to 100000000: N and the seconds of
+ * the unit; NGX_DECLINED: neither
+ */
+#define NGX_HTTP_ADMISSION_RATE_MAX  100000000
+
+ngx_int_t ngx_http_admission_conf_rate(ngx_str_t *value, ngx_int_t *rate,
+    ngx_int_t *unit);
+
+
 /* compiles a value with variables; NGX_CONF_ERROR: failed, and said why */
 char *ngx_http_admission_value(ngx_conf_t *cf, ngx_str_t *value,
     ngx_http_complex_value_t *cv);
@@ -91,6 +101,8 @@ ngx_int_t ngx_http_admission_routes_note(ngx_conf_t *cf,
 void ngx_http_admission_routes_check(ngx_conf_t *cf,
     ngx_http_admission_main_conf_t *mcf);
 
+char *ngx_http_admission_vwr_api(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_admission_queue_api(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_admission_metrics(ngx_conf_t *cf, ngx_command_t *cmd,

@@ -80,7 +80,7 @@ ngx_http_admission_idempotency_hash(u_char *hash, ngx_str_t *parts,
 
 ngx_int_t
 ngx_http_admission_idempotency_begin(u_char *hash, ngx_pool_t *pool,
-    ngx_http_admission_answer_t *answer)
+    ngx_uint_t make, ngx_http_admission_answer_t *answer)
 {
     ngx_int_t                          rc;
     ngx_http_admission_zone_t         *zone;
@@ -98,8 +98,11 @@ ngx_http_admission_idempotency_begin(u_char *hash, ngx_pool_t *pool,
     }
 
     if (an == NULL) {
-        ngx_http_admission_answer_add_locked(zone, hash, NULL);
         rc = NGX_DECLINED;
+
+        if (make) {
+            ngx_http_admission_answer_add_locked(zone, hash, NULL);
+        }
 
     } else if (an->pending) {
         rc = NGX_AGAIN;

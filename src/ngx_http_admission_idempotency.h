@@ -47,10 +47,11 @@ void ngx_http_admission_idempotency_hash(u_char *hash, ngx_str_t *parts,
 /*
  * NGX_OK: it was answered like that, strings are allocated from pool.
  * NGX_AGAIN: it is being answered.  NGX_DECLINED: the caller is to answer
- * it, and to call one of the other two then.  NGX_ERROR: no memory.
+ * it, and to call one of the other two then.  NGX_ERROR: no memory.  make 0:
+ * what is declined is not noted, and neither of them is called.
  */
 ngx_int_t ngx_http_admission_idempotency_begin(u_char *hash, ngx_pool_t *pool,
-    ngx_http_admission_answer_t *answer);
+    ngx_uint_t make, ngx_http_admission_answer_t *answer);
 
 void ngx_http_admission_idempotency_keep(u_char *hash,
     ngx_http_admission_answer_t *answer);

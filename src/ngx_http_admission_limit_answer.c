@@ -16,9 +16,6 @@
 #include "ngx_http_admission_text.h"
 
 
-#define NGX_HTTP_ADMISSION_RETRY  "\"retryAfter\":"
-
-
 static ngx_uint_t ngx_http_admission_limit_seconds(
     ngx_http_admission_limit_t *limit);
 static ngx_uint_t ngx_http_admission_limit_error_page(ngx_http_request_t *r);
@@ -28,34 +25,18 @@ ngx_int_t
 ngx_http_admission_limit_deny(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
-    u_char                      *p;
-    ngx_str_t                    more;
     ngx_uint_t                   seconds;
     ngx_http_admission_limit_t  *limit;
 
     limit = ngx_http_admission_limit_told(ctx);
     seconds = ngx_http_admission_limit_seconds(limit);
 
-    if (ngx_http_admission_retry_after(r, seconds) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
     if (ngx_http_admission_limit_error_page(r)) {
-        return NGX_HTTP_TOO_MANY_REQUESTS;
+        return (ngx_http_admission_retry_after(r, seconds) == NGX_OK)
+               ? NGX_HTTP_TOO_MANY_REQUESTS : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    p = ngx_pnalloc(r->pool, sizeof(NGX_HTTP_ADMISSION_RETRY)
-                             + NGX_INT_T_LEN);
-    if (p == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    more.data = p;
-    more.len = ngx_sprintf(p, NGX_HTTP_ADMISSION_RETRY "%ui", seconds) - p;
-
-    return ngx_http_admission_respond_error(r, NGX_HTTP_TOO_MANY_REQUESTS,
-                                            "RATE_LIMITED",
-                                            "Too many requests", &more);
+    return ngx_http_admission_respond_limited(r, seconds);
 }
 
 

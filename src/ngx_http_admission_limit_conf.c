@@ -16,7 +16,7 @@
 
 /* a window of the counter: requests * ms stays below 2^53, which Lua counts
    exactly */
-#define NGX_HTTP_ADMISSION_QUOTA_MAX     100000000
+#define NGX_HTTP_ADMISSION_QUOTA_MAX     NGX_HTTP_ADMISSION_RATE_MAX
 #define NGX_HTTP_ADMISSION_WINDOW_MAX    86400          /* s */
 
 #define NGX_HTTP_ADMISSION_CATEGORY_MAX  64
@@ -271,37 +271,11 @@ static char *
 ngx_http_admission_limit_rate(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_http_admission_limit_args_t *args, ngx_str_t *arg, ngx_str_t *value)
 {
-    size_t  len;
-
-    args->rate = NGX_ERROR;
     args->rate_text = *arg;
 
-    len = value->len;
-
-    if (len > 3 && value->data[len - 3] == 'r' && value->data[len - 2] == '/')
+    if (ngx_http_admission_conf_rate(value, &args->rate, &args->unit)
+        != NGX_OK)
     {
-        args->rate = ngx_atoi(value->data, len - 3);
-
-        switch (value->data[len - 1]) {
-
-        case 's':
-            args->unit = 1;
-            break;
-
-        case 'm':
-            args->unit = 60;
-            break;
-
-        case 'h':
-            args->unit = 3600;
-            break;
-
-        default:
-            args->rate = NGX_ERROR;
-        }
-    }
-
-    if (args->rate < 1 || args->rate > NGX_HTTP_ADMISSION_QUOTA_MAX) {
         return ngx_http_admission_conf_invalid(cf, cmd, arg,
                                                "\"rate=Nr/s\", "
                                                "\"rate=Nr/m\" or "

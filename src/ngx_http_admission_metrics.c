@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_bucket.h"
 #include "ngx_http_admission_counts.h"
 #include "ngx_http_admission_limit_local.h"
 #include "ngx_http_admission_metrics.h"
@@ -36,6 +37,8 @@ static void ngx_http_admission_metrics_redis(
 static void ngx_http_admission_metrics_state(
     ngx_http_admission_exposition_t *e, ngx_http_admission_main_conf_t *mcf);
 static ngx_int_t ngx_http_admission_metrics_limits(
+    ngx_http_admission_exposition_t *e);
+static void ngx_http_admission_metrics_intakes(
     ngx_http_admission_exposition_t *e);
 static void ngx_http_admission_metrics_single(
     ngx_http_admission_exposition_t *e,
@@ -152,6 +155,30 @@ static const ngx_http_admission_family_t
     "about tokens as old as these."
 };
 
+static const ngx_http_admission_family_t  ngx_http_admission_intake_family = {
+    "address_rate_decisions", COUNTER, NULL,
+    "Tickets (assign_rate) and visitors (visitor_rate) by address: made and "
+    "charged (allowed), refused (limited), or made over the rate in a dry run. "
+    "Of this host: sum over hosts."
+};
+
+static const ngx_http_admission_family_t
+    ngx_http_admission_intake_alone_family =
+{
+    "address_rate_one_address", GAUGE, NULL,
+    "1 while one address has over half of what was refused in this minute or "
+    "the one before, of 100 or more: a proxy or CDN without realip, or one "
+    "client. Of this host."
+};
+
+static const ngx_http_admission_family_t
+    ngx_http_admission_intake_replaced_family =
+{
+    "address_rate_replaced", COUNTER, NULL,
+    "Addresses that were forgotten before what they had taken had run off, for "
+    "want of room. Of this host."
+};
+
 static const ngx_http_admission_family_t  ngx_http_admission_size_family = {
     "zone_size_bytes", GAUGE, "bytes",
     "The size of the zone of this host."
@@ -171,6 +198,12 @@ static ngx_str_t  ngx_http_admission_decisions[] = {
     ngx_string("local_allowed"),
     ngx_string("local_limited"),
     ngx_string("error")
+};
+
+/* by ngx_http_admission_intake_e */
+static ngx_str_t  ngx_http_admission_intakes[] = {
+    ngx_string("assign_rate"),
+    ngx_string("visitor_rate")
 };
 
 /* by ngx_http_admission_redis_end_e */
@@ -213,6 +246,7 @@ ngx_http_admission_metrics_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    ngx_http_admission_metrics_intakes(&e);
     ngx_http_admission_metrics_calls(&e, &stats);
     ngx_http_admission_metrics_redis(&e);
     ngx_http_admission_metrics_state(&e, mcf);
@@ -544,6 +578,51 @@ ngx_http_admission_metrics_limits(ngx_http_admission_exposition_t *e)
     ngx_http_admission_exposition_ms(e, NULL, ms);
 
     return NGX_OK;
+}
+
+
+/* decisions have the names, and the order, that those of rate limits have */
+
+static void
+ngx_http_admission_metrics_intakes(ngx_http_admission_exposition_t *e)
+{
+    ngx_str_t                            labels;
+    ngx_uint_t                           i, k;
+    ngx_http_admission_intake_counts_t  *counts;
+
+    counts = ngx_http_admission_bucket_counts();
+
+    ngx_http_admission_exposition_family(e, &ngx_http_admission_intake_family);
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_INTAKES; i++) {
+        for (k = 0; k < NGX_HTTP_ADMISSION_INTAKE_COUNTS; k++) {
+
+            ngx_str_null(&labels);
+
+            ngx_http_admission_exposition_label(e, &labels, "rate",
+                                               &ngx_http_admission_intakes[i]);
+            ngx_http_admission_exposition_label(e, &labels, "decision",
+                                             &ngx_http_admission_decisions[k]);
+
+            ngx_http_admission_exposition_value(e, &labels, counts->n[i][k]);
+        }
+    }
+
+    ngx_http_admission_exposition_family(e,
+                                      &ngx_http_admission_intake_alone_family);
+
+    for (i = 0; i < NGX_HTTP_ADMISSION_INTAKES; i++) {
+        ngx_str_null(&labels);
+
+        ngx_http_admission_exposition_label(e, &labels, "rate",
+                                            &ngx_http_admission_intakes[i]);
+        ngx_http_admission_exposition_value(e, &labels,
+                                          ngx_http_admission_bucket_alone(i));
+    }
+
+    ngx_http_admission_metrics_single(e,
+                                    &ngx_http_admission_intake_replaced_family,
+                                    counts->replaced);
 }
 
 

@@ -18,7 +18,8 @@
 #include "ngx_http_admission_visit.h"
 
 
-#define NGX_HTTP_ADMISSION_NOJS_RETRY  5            /* s, with Redis gone */
+#define NGX_HTTP_ADMISSION_NOJS_RETRY   5           /* s, with Redis gone */
+#define NGX_HTTP_ADMISSION_NOJS_SPREAD  10          /* s, over the rate */
 
 
 typedef struct {
@@ -30,8 +31,12 @@ typedef struct {
 } ngx_http_admission_nojs_t;
 
 
+static ngx_http_admission_intake_conf_t *ngx_http_admission_nojs_intake(
+    ngx_http_request_t *r);
 static ngx_int_t ngx_http_admission_nojs_done(
     ngx_http_admission_visit_t *visit, ngx_int_t rc);
+static ngx_int_t ngx_http_admission_nojs_crowded(
+    ngx_http_admission_nojs_t *nojs);
 static ngx_int_t ngx_http_admission_nojs_wait(ngx_http_admission_nojs_t *nojs);
 static ngx_int_t ngx_http_admission_nojs_go(ngx_http_admission_nojs_t *nojs);
 static ngx_int_t ngx_http_admission_nojs_next(ngx_http_request_t *r,
@@ -78,6 +83,8 @@ ngx_http_admission_page_without_script(ngx_http_request_t *r,
     nojs->visit.done = ngx_http_admission_nojs_done;
     nojs->visit.data = nojs;
     nojs->visit.deadline = ngx_http_admission_api_deadline(call);
+    nojs->visit.intake.kind = NGX_HTTP_ADMISSION_INTAKE_ASSIGN;
+    nojs->visit.intake.conf = ngx_http_admission_nojs_intake(r);
     nojs->values = values;
 
     nojs->target = ngx_palloc(r->pool, sizeof(ngx_str_t));
@@ -114,6 +121,19 @@ ngx_http_admission_page_without_script(ngx_http_request_t *r,
 }
 
 
+/* an address has the same bucket here and at the API of the server */
+
+static ngx_http_admission_intake_conf_t *
+ngx_http_admission_nojs_intake(ngx_http_request_t *r)
+{
+    ngx_http_admission_srv_conf_t  *scf;
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    return scf->assign ? scf->assign : &ngx_http_admission_intake_default;
+}
+
+
 static ngx_int_t
 ngx_http_admission_nojs_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
 {
@@ -143,6 +163,9 @@ ngx_http_admission_nojs_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
                                             NGX_HTTP_SERVICE_UNAVAILABLE,
                                             NGX_HTTP_ADMISSION_NOJS_RETRY);
 
+    case NGX_ABORT:
+        return ngx_http_admission_nojs_crowded(nojs);
+
     default: /* NGX_ERROR */
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -165,6 +188,28 @@ ngx_http_admission_nojs_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
     default: /* NGX_ERROR */
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+}
+
+
+/* those of an address who were refused together do not come again together */
+
+static ngx_int_t
+ngx_http_admission_nojs_crowded(ngx_http_admission_nojs_t *nojs)
+{
+    ngx_uint_t           retry;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    retry = nojs->visit.intake.retry;
+
+    if (ngx_http_admission_retry_after(r, retry) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_admission_nojs_send(nojs, "crowded",
+                                        NGX_HTTP_TOO_MANY_REQUESTS,
+                                        retry + ngx_random()
+                                        % NGX_HTTP_ADMISSION_NOJS_SPREAD);
 }
 
 

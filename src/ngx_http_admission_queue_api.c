@@ -14,6 +14,7 @@
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_body.h"
 #include "ngx_http_admission_gate.h"
+#include "ngx_http_admission_intake.h"
 #include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_queue_answer.h"
 #include "ngx_http_admission_queue_bound.h"
@@ -33,6 +34,8 @@ static ngx_int_t ngx_http_admission_queue_user(
 static ngx_int_t ngx_http_admission_queue_no_user(
     ngx_http_admission_api_call_t *call);
 static ngx_int_t ngx_http_admission_queue_ask_body(
+    ngx_http_admission_api_call_t *call);
+static ngx_int_t ngx_http_admission_queue_newcomer(
     ngx_http_admission_api_call_t *call);
 static void ngx_http_admission_queue_looked(void *data, ngx_int_t rc,
     int64_t changed, ngx_http_admission_room_t *room);
@@ -187,13 +190,15 @@ ngx_http_admission_queue_leave_handler(ngx_http_admission_api_call_t *call)
 }
 
 
-/* NGX_DECLINED: the call is by call->who; otherwise it has been answered */
+/*
+ * NGX_DECLINED: the call is by call->who, or, empty, by a visitor to be made;
+ * otherwise it has been answered.
+ */
 
 static ngx_int_t
 ngx_http_admission_queue_user(ngx_http_admission_api_call_t *call,
     ngx_uint_t make)
 {
-    ngx_int_t                       rc;
     ngx_http_request_t             *r;
     ngx_http_admission_user_t      *user;
     ngx_http_admission_verifier_t  *verifiers;
@@ -216,15 +221,10 @@ ngx_http_admission_queue_user(ngx_http_admission_api_call_t *call,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (user->id.len == 0 && make) {
-        rc = ngx_http_admission_user_make(r, call->ctx);
-
-        if (rc == NGX_ERROR) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-    }
-
-    if (user->id.len == 0) {
+    if (user->id.len == 0
+        && !(make
+             && call->lcf->user->source == NGX_HTTP_ADMISSION_USER_VISITOR))
+    {
         return ngx_http_admission_queue_no_user(call);
     }
 
@@ -271,9 +271,17 @@ ngx_http_admission_queue_no_user(ngx_http_admission_api_call_t *call)
 static ngx_int_t
 ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
 {
-    ngx_int_t                         mode;
+    ngx_int_t                         rc, mode;
     ngx_http_admission_room_t         room;
     ngx_http_admission_redis_call_t  *pending;
+
+    if (call->who.len == 0) {
+        rc = ngx_http_admission_queue_newcomer(call);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
 
     if (call->value != NGX_HTTP_ADMISSION_QUEUE_CHECK) {
         return ngx_http_admission_queue_send(call);
@@ -298,6 +306,47 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
                                            call);
 
     return ngx_http_admission_api_wait(call, pending);
+}
+
+
+/*
+ * A visitor is made, and charged, once the call is known to be a good one, and
+ * is not taken back whatever becomes of it: the cookie will do for the next.
+ * NGX_DECLINED: it is call->who; otherwise it has been answered.
+ */
+
+static ngx_int_t
+ngx_http_admission_queue_newcomer(ngx_http_admission_api_call_t *call)
+{
+    ngx_int_t                     rc;
+    ngx_http_request_t           *r;
+    ngx_http_admission_intake_t   in;
+
+    r = call->request;
+
+    ngx_memzero(&in, sizeof(ngx_http_admission_intake_t));
+
+    in.kind = NGX_HTTP_ADMISSION_INTAKE_VISITOR;
+    in.conf = call->lcf->intake;
+
+    rc = ngx_http_admission_intake(r, call->ctx, &call->event, &in);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_http_admission_respond_limited(r, in.retry);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_http_admission_user_make(r, call->ctx);
+        ngx_http_admission_intake_end(&in, rc == NGX_OK);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->who = call->ctx->user.id;
+
+    return NGX_DECLINED;
 }
 
 

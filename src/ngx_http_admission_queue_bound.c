@@ -116,8 +116,9 @@ ngx_http_admission_queue_over(ngx_http_admission_api_call_t *call)
 {
     ngx_http_admission_queue_bound_count(call, "");
 
-    return ngx_http_admission_respond_retry(call->request, "TOO_MANY_EVENTS",
-                              "Too many events",
+    return ngx_http_admission_respond_retry(call->request,
+                              NGX_HTTP_SERVICE_UNAVAILABLE,
+                              "TOO_MANY_EVENTS", "Too many events",
                               NGX_HTTP_ADMISSION_BOUND_RETRY
                               + ngx_random() % NGX_HTTP_ADMISSION_BOUND_SPREAD);
 }

@@ -96,15 +96,26 @@ ngx_int_t
 ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
     ngx_uint_t retry_after)
 {
-    return ngx_http_admission_respond_retry(r, "UNAVAILABLE",
+    return ngx_http_admission_respond_retry(r, NGX_HTTP_SERVICE_UNAVAILABLE,
+                                            "UNAVAILABLE",
                                             "Temporarily unavailable",
                                             retry_after);
 }
 
 
 ngx_int_t
-ngx_http_admission_respond_retry(ngx_http_request_t *r, const char *code,
-    const char *text, ngx_uint_t retry_after)
+ngx_http_admission_respond_limited(ngx_http_request_t *r,
+    ngx_uint_t retry_after)
+{
+    return ngx_http_admission_respond_retry(r, NGX_HTTP_TOO_MANY_REQUESTS,
+                                            "RATE_LIMITED",
+                                            "Too many requests", retry_after);
+}
+
+
+ngx_int_t
+ngx_http_admission_respond_retry(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_uint_t retry_after)
 {
     u_char     *p;
     ngx_str_t   more;
@@ -121,8 +132,7 @@ ngx_http_admission_respond_retry(ngx_http_request_t *r, const char *code,
     more.data = p;
     more.len = ngx_sprintf(p, "\"retryAfter\":%ui", retry_after) - p;
 
-    return ngx_http_admission_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
-                                            code, text, &more);
+    return ngx_http_admission_respond_error(r, status, code, text, &more);
 }
 
 

@@ -40,8 +40,13 @@ ngx_int_t ngx_http_admission_respond_error(ngx_http_request_t *r,
 
 /* 503 with retryAfter and Retry-After; and the same as UNAVAILABLE */
 ngx_int_t ngx_http_admission_respond_retry(ngx_http_request_t *r,
-    const char *code, const char *text, ngx_uint_t retry_after);
+    ngx_uint_t status, const char *code, const char *text,
+    ngx_uint_t retry_after);
 ngx_int_t ngx_http_admission_respond_unavailable(ngx_http_request_t *r,
+    ngx_uint_t retry_after);
+
+/* 429 RATE_LIMITED with retryAfter and Retry-After */
+ngx_int_t ngx_http_admission_respond_limited(ngx_http_request_t *r,
     ngx_uint_t retry_after);
 
 /* 405 METHOD_NOT_ALLOWED; allow as in the Allow header */

@@ -93,7 +93,9 @@ ngx_http_admission_revoked_buckets(size_t size)
 {
     ngx_uint_t  n;
 
-    size /= NGX_HTTP_ADMISSION_REVOKED_SHARE;
+    /* two in each, were it full */
+
+    size /= 2 * NGX_HTTP_ADMISSION_REVOKED_SHARE;
 
     for (n = 1; n < size; n *= 2) { /* void */ }
 

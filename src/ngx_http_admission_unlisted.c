@@ -656,7 +656,9 @@ ngx_http_admission_unlisted_size(size_t size)
 {
     ngx_uint_t  n;
 
-    size /= NGX_HTTP_ADMISSION_SHARE_ROOM;
+    /* a table of a quarter of what it may hold */
+
+    size /= 4 * NGX_HTTP_ADMISSION_SHARE_ROOM;
 
     for (n = 1; n < size; n *= 2) { /* void */ }
 

@@ -154,17 +154,26 @@ ngx_http_admission_visit_assign(ngx_http_admission_visit_t *visit)
 
     call = visit->call;
 
+    rc = ngx_http_admission_intake(call->request, call->ctx, &call->event,
+                                   &visit->intake);
+
+    if (rc != NGX_OK) {
+        return visit->done(visit, rc == NGX_DECLINED ? NGX_ABORT : NGX_ERROR);
+    }
+
     call->ctx->assign = ngx_http_admission_vwr_assign(&call->event, call->conf,
                                             visit->deadline,
                                             ngx_http_admission_visit_assigned,
                                             visit);
     if (call->ctx->assign == NULL) {
+        ngx_http_admission_intake_end(&visit->intake, 0);
         return visit->done(visit, NGX_BUSY);
     }
 
     rc = ngx_http_admission_api_suspend(call);
 
     if (rc != NGX_DONE) {
+        ngx_http_admission_intake_end(&visit->intake, 0);
         ngx_http_admission_vwr_assign_cancel(call->ctx->assign);
         call->ctx->assign = NULL;
     }
@@ -180,6 +189,7 @@ ngx_http_admission_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     ngx_http_admission_visit_t *visit = data;
 
     ngx_http_admission_api_resume(visit->call);
+    ngx_http_admission_intake_end(&visit->intake, rc == NGX_OK && position);
 
     if (rc != NGX_OK) {
         rc = NGX_BUSY;

@@ -17,6 +17,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_api.h"
+#include "ngx_http_admission_intake.h"
 #include "ngx_http_admission_ticket.h"
 
 
@@ -25,7 +26,8 @@ typedef struct ngx_http_admission_visit_s  ngx_http_admission_visit_t;
 /*
  * rc NGX_OK: visitor, ticket and standing are set, token of the first two as
  * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
- * inactive.  NGX_BUSY: Redis did not answer.  NGX_ERROR: no memory.
+ * inactive.  NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over
+ * its rate, until intake.retry.  NGX_ERROR: no memory.
  *
  * Returns what a content handler returns.
  */
@@ -41,6 +43,7 @@ struct ngx_http_admission_visit_s {
                                                    given */
     ngx_msec_t                       deadline;  /* of all that Redis is asked
                                                    for */
+    ngx_http_admission_intake_t      intake;    /* a new ticket's */
 
     ngx_http_admission_claims_t     *visitor;   /* vis, exp, token */
     ngx_http_admission_claims_t     *ticket;
@@ -53,8 +56,9 @@ struct ngx_http_admission_visit_s {
 
 /*
  * Runs visit->done, before it returns or later, unless the client goes.  The
- * caller sets call, done, data, uid and deadline, and zeroes the rest; visit
- * is of the request's pool.  Returns what a content handler returns.
+ * caller sets call, done, data, uid, deadline and kind and conf of intake, and
+ * zeroes the rest; visit is of the request's pool.  Returns what a content
+ * handler returns.
  *
  * Whoever is admitted gets the token by ngx_http_admission_visit_token().
  */

@@ -134,6 +134,7 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
           + ngx_http_admission_revoked_size(shm_zone->shm.size)
           + ngx_http_admission_unlisted_size(shm_zone->shm.size)
           + ngx_http_admission_stats_size(shm_zone->shm.size)
+          + ngx_http_admission_buckets_size(shm_zone->shm.size)
           + kept;
     p = shm_zone->shm.addr + shm_zone->shm.size - len;
     p = (u_char *) ((uintptr_t) p & ~(uintptr_t) (NGX_ALIGNMENT - 1));
@@ -174,7 +175,8 @@ ngx_http_admission_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     if (ngx_http_admission_revoked_make_locked(zone) != NGX_OK
         || ngx_http_admission_unlisted_make_locked(zone) != NGX_OK
-        || ngx_http_admission_stats_make_locked(zone) != NGX_OK)
+        || ngx_http_admission_stats_make_locked(zone) != NGX_OK
+        || ngx_http_admission_buckets_make_locked(zone) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -206,6 +208,7 @@ ngx_http_admission_zone_make_locked(ngx_http_admission_zone_t *zone)
     ngx_http_admission_events_init(sh);
     ngx_http_admission_unlisted_init(sh);
     ngx_http_admission_revoked_init(sh);
+    ngx_http_admission_buckets_init(sh);
     ngx_http_admission_answers_init(sh, sh->size);
     ngx_http_admission_tally_init(sh);
 
@@ -342,6 +345,10 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
             continue;
         }
 
+        /* before anything is hashed with its own */
+
+        zone->sh->hash_key = ozone->sh->hash_key;
+
         zone->sh->offset = ozone->sh->offset;
         zone->sh->beat = ozone->sh->beat;
         zone->sh->redis.heard = ozone->sh->redis.heard;
@@ -360,6 +367,7 @@ ngx_http_admission_zone_take_over(ngx_http_admission_zone_t *zone, void *tag)
         ngx_http_admission_limits_copy(zone, ozone);
         ngx_http_admission_stats_copy(zone, ozone);
         ngx_http_admission_tally_copy(zone, ozone);
+        ngx_http_admission_buckets_copy(zone, ozone);
     }
 }
 

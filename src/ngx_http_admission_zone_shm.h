@@ -4,10 +4,10 @@
  *
  * How the zone looks inside, for the files that work on it: zone.c, events.c,
  * view.c, room.c, trail.c, unlisted.c, revoked.c, idempotency.c,
- * limit_local.c, counts.c, stats.c, tally.c, ready.c and redis_health.c.  All
- * of it is under the lock of the slab pool, but for the offset, what is of
- * limits alone, the numbers in counts, and what says so; functions with
- * _locked in their names want it held.
+ * limit_local.c, bucket.c, counts.c, stats.c, tally.c, ready.c and
+ * redis_health.c.  All of it is under the lock of the slab pool, but for the
+ * offset, what is of limits alone, the numbers in counts, and what says so;
+ * functions with _locked in their names want it held.
  *
  * The lock is taken by ngx_http_admission_zone_lock() alone, which finds all
  * that is in the slab pool gone if a process died with the lock: no pointer
@@ -27,6 +27,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "ngx_http_admission_bucket.h"
 #include "ngx_http_admission_hash.h"
 #include "ngx_http_admission_redis_counts.h"
 #include "ngx_http_admission_room.h"
@@ -59,6 +60,10 @@ typedef struct ngx_http_admission_revoked_node_s
     ngx_http_admission_revoked_node_t;
 typedef struct ngx_http_admission_revoked_answer_s
     ngx_http_admission_revoked_answer_t;
+
+
+/* of bucket.c, likewise */
+typedef struct ngx_http_admission_buckets_s  ngx_http_admission_buckets_t;
 
 
 /* of tally.c, likewise */
@@ -254,6 +259,10 @@ typedef struct {
     ngx_queue_t                 counts;     /* of each category */
     size_t                      counts_free;    /* bytes for more of them */
 
+    /* what addresses make anew */
+    ngx_http_admission_buckets_t       *buckets;
+    ngx_http_admission_intake_counts_t  intakes;    /* without a lock */
+
     ngx_atomic_t                offset;     /* Redis's time less the host's,
                                                ms */
 
@@ -445,6 +454,14 @@ void ngx_http_admission_revoked_copy(ngx_http_admission_zone_t *zone,
  */
 void ngx_http_admission_revoked_unheard_locked(
     ngx_http_admission_zone_t *zone);
+
+/* likewise what addresses make anew */
+size_t ngx_http_admission_buckets_size(size_t size);
+ngx_int_t ngx_http_admission_buckets_make_locked(
+    ngx_http_admission_zone_t *zone);
+void ngx_http_admission_buckets_init(ngx_http_admission_shctx_t *sh);
+void ngx_http_admission_buckets_copy(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_zone_t *ozone);
 
 
 #endif /* _NGX_HTTP_ADMISSION_ZONE_SHM_H_INCLUDED_ */

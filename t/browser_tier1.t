@@ -21,6 +21,16 @@ my $site = Admission::Site->start(
             volatile;
             "~^/(?:events|seats|in)/(?<id>[^/]+)"  $id;
         }
+
+        # one ticket each 3 s for all who come by this address
+
+        server {
+            listen 127.0.0.1:%%PORT_few%%;
+
+            location /vwr/     { admission_page tier1 next=/plain; }
+            location /vwr-api/ { admission_vwr_api assign_rate=20r/m burst=1; }
+            location /plain    { empty_gif; }
+        }
 END
     server => <<'END');
         location /vwr/            { admission_page tier1 next=/plain; }
@@ -58,6 +68,7 @@ END
 
 browser_test('tier1.js', {
     site => 'http://127.0.0.1:' . $site->port,
+    few => 'http://127.0.0.1:' . $site->nginx->port('few'),
     tokens => { admin => $Admission::Site::SECRETS{admin},
                 map { $_ => $site->user($_) } qw(ann ben cho) },
 });

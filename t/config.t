@@ -521,9 +521,9 @@ subtest 'admission_tier1' => sub {
           location => "$_; admission_admin_api;" }, 'duplicate')
         for 'admission_vwr_api', 'admission_admin_api',
             'admission_queue_api admin=on';
-    wrong("$_ with a value", { location => "$_ on;" }, qq("$_"),
-          'number of arguments')
-        for 'admission_vwr_api', 'admission_admin_api';
+    wrong('admission_admin_api with a value',
+          { location => 'admission_admin_api on;' }, '"admission_admin_api"',
+          'number of arguments');
 
     for my $ours ('admission_vwr_api', 'admission_admin_api',
                   'admission_queue_api admin=on', 'admission_page tier1',
@@ -774,7 +774,11 @@ subtest 'admission_queue_api' => sub {
         for qw(admin on admin= admin=yes admin=1 ADMIN=on queue);
     wrong('admission_queue_api with two values',
           { location => 'admission_queue_api admin=on admin=on;' },
-          '"admission_queue_api"', 'number of arguments');
+          '"admission_queue_api"', '"admin=on"', '"admin=on|off" once');
+    wrong("admission_queue_api with $_ and admin=on",
+          { http => $secrets, location => "admission_queue_api $_ admin=on;" },
+          '"admission_queue_api"', qq("$_"), '"admin=on" alone')
+        for 'visitor_rate=5r/s', 'burst=5', 'visitor_rate=off';
     wrong('admission_queue_api twice',
           { location => 'admission_queue_api; admission_queue_api;' },
           '"admission_queue_api"', 'duplicate');
@@ -790,6 +794,44 @@ subtest 'admission_queue_api' => sub {
           location => 'admission_queue_api admin=on;',
           more => 'location /q { admission_user visitor;
                                  admission_queue_api; }');
+};
+
+
+subtest 'assign_rate= and visitor_rate=' => sub {
+    for my $case ([ 'admission_vwr_api', 'assign_rate' ],
+                  [ 'admission_queue_api', 'visitor_rate' ])
+    {
+        my ($directive, $rate) = @$case;
+        my $other = $rate eq 'assign_rate' ? 'visitor_rate' : 'assign_rate';
+
+        wrong_value($directive, $_, qq("$rate=Nr/s|Nr/m|Nr/h"),
+                    qq("$rate=off"), '"burst=N"')
+            for map({ "$rate=$_" } '', '0', '50', '0r/s', '-1r/s', '1.5r/s',
+                    '50r/d', '50r', '50r/', 'r/s', '50R/s', 'on', 'Off',
+                    '100000001r/s', '99999999999999999999r/s', '50r/sec'),
+                map({ "burst=$_" } '', '0', '-1', '1.5', 'x', '5r/s', '1000001',
+                    'off', '99999999999999999999'),
+                $rate, 'burst', 'rate=5r/s', uc($rate) . '=5r/s',
+                "$other=5r/s", 'on';
+
+        wrong("$directive with $_ twice",
+              { http => "$secrets admission_user jwt;",
+                location => "$directive $_ $_;" }, qq("$directive"), qq("$_"),
+              'each once') for "$rate=5r/s", "$rate=off", 'burst=5';
+        wrong("$directive off, with a burst",
+              { http => $secrets,
+                location => "$directive burst=5 $rate=off;" },
+              qq("$directive"), qq("$rate=off"), 'without "burst="');
+
+        right("$directive $_", http => "$secrets admission_user jwt;",
+              location => "$directive $_;")
+            for "$rate=off", 'burst=1', 'burst=1000000',
+                map { ("$rate=$_", "$rate=$_ burst=20", "burst=20 $rate=$_") }
+                    qw(1r/h 50r/s 100000000r/s 30r/m);
+    }
+
+    right('admin=off with a rate', http => "$secrets admission_user visitor;",
+          location => 'admission_queue_api admin=off visitor_rate=5r/s;');
 };
 
 

@@ -16,6 +16,7 @@ run(async ({ visitor }) => {
     await inactive(visitor);
     await inPlace(visitor);
     await withoutScript(visitor);
+    await manyOfOneAddress(visitor);
     await bothTiers(visitor);
     await queueFirst(visitor);
 });
@@ -324,6 +325,46 @@ async function withoutScript(visitor) {
     is(context.seen.errors.join(), "", "no JavaScript: nothing forbidden");
 
     await context.close();
+}
+
+
+// Over assign_rate: the page says so, and comes in by itself.
+
+async function manyOfOneAddress(visitor) {
+    await open("few", 0);
+
+    const another = () =>
+        fetch(`${config.few}/vwr-api/assign/few`, { method: "POST" });
+
+    is((await another()).status, 200, "(somebody took what there was)");
+
+    const context = await visitor();
+    const page = await context.newPage();
+    const start = Date.now();
+
+    await page.goto(`${config.few}/vwr/few`);
+    await shows(page, "#note", /from you or your network.*no place yet.*Next try in [2-6] s/,
+                "429: says whose requests, and promises nothing");
+    is(await page.textContent("#number"), "You are not in line yet",
+       "429: and that it is not in line");
+    await shows(page, "#facts", /^Your number2/, "429: then it is, by itself");
+    ok(Date.now() - start >= 2000 && context.calls("/assign/") >= 2,
+       "429: not before the time it was told");
+    await until(() => page.isHidden("#note"));
+    ok(await page.isHidden("#note"), "and the note goes");
+    await context.close();
+
+    const plain = await visitor({ javaScriptEnabled: false });
+    const old = await plain.newPage();
+
+    await old.goto(`${config.few}/vwr/few?nojs=1`);
+    await shows(old, "main.crowded .if-crowded", /You have no place yet/,
+                "429, no JavaScript: says so");
+    ok(await old.isVisible(".if-crowded") && !await old.isVisible(".if-waiting"),
+       "429, no JavaScript: and nothing else");
+    await until(() => old.isVisible(".if-waiting"), 60);
+    await shows(old, ".number", /^2$/, "429, no JavaScript: then it is in line");
+    await plain.close();
 }
 
 

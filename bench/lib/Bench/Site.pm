@@ -220,7 +220,7 @@ sub servers () {
             listen 127.0.0.1:%%PORT_room%%;
 
             location /vwr-api/ {
-                admission_vwr_api;
+                admission_vwr_api assign_rate=off;
             }
         }
 

@@ -21,7 +21,8 @@ our @EXPORT = qw(waiting_site operator assign check visit advance_past
                  tier1_cookie key_of);
 
 
-# The options are those of Admission::Site; what is in server comes first.
+# The options are those of Admission::Site; what is in server comes first.  All
+# visitors of a test come by one address.
 
 sub waiting_site (%opt) {
     my $server = delete $opt{server} // '';
@@ -30,7 +31,7 @@ sub waiting_site (%opt) {
                                   server => <<END, %opt);
         $server
 
-        location /vwr-api/       { admission_vwr_api; }
+        location /vwr-api/       { admission_vwr_api assign_rate=off; }
         location /api/admin/vwr/ { admission_admin_api; }
 
         location /events/ { admission_tier1 auto; empty_gif; }
