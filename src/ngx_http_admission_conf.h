@@ -159,8 +159,9 @@ typedef struct {
     ngx_http_admission_event_conf_t    event_default;
     unsigned                           events_seen:1;
     unsigned                           events_listed_only:1;
-    unsigned                           in_use:1;    /* some directive of a
-                                                       location needs it */
+    unsigned                           in_use:1;    /* some directive needs
+                                                       the zone, be it by way
+                                                       of a variable */
 } ngx_http_admission_main_conf_t;
 
 
