@@ -336,6 +336,7 @@ ngx_http_admission_create_srv_conf(ngx_conf_t *cf)
      * set by the locations, when they merge:
      *
      *     scf->users = 0;
+     *     scf->gated = 0;
      *     scf->edges = NULL;
      */
 
@@ -427,9 +428,16 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         return NGX_CONF_ERROR;
     }
 
+    scf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_admission_module);
+
     if (conf->user->source != NGX_HTTP_ADMISSION_USER_OFF) {
-        scf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_admission_module);
         scf->users = 1;
+    }
+
+    if (conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
+        || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF)
+    {
+        scf->gated = 1;
     }
 
     return ngx_http_admission_require(cf, conf);

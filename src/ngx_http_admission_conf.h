@@ -177,6 +177,7 @@ typedef struct {
     ngx_flag_t                  users;          /* some location of the
                                                    server uses
                                                    admission_user */
+    ngx_flag_t                  gated;          /* some has a tier */
     ngx_array_t                *edges;          /* ngx_str_t: the headers of
                                                    its trusted edges; NULL:
                                                    none */
