@@ -338,6 +338,7 @@ ngx_http_admission_create_srv_conf(ngx_conf_t *cf)
      * set by the locations, when they merge:
      *
      *     scf->users = 0;
+     *     scf->gated = 0;
      *     scf->edges = NULL;
      *     scf->assign = NULL;
      */
@@ -434,9 +435,16 @@ ngx_http_admission_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         return NGX_CONF_ERROR;
     }
 
+    scf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_admission_module);
+
     if (conf->user->source != NGX_HTTP_ADMISSION_USER_OFF) {
-        scf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_admission_module);
         scf->users = 1;
+    }
+
+    if (conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
+        || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF)
+    {
+        scf->gated = 1;
     }
 
     return ngx_http_admission_require(cf, conf);
@@ -641,11 +649,17 @@ ngx_http_admission_require(ngx_conf_t *cf, ngx_http_admission_loc_conf_t *conf)
         return NGX_CONF_ERROR;
     }
 
+    /*
+     * A secret of tier 2 alone: $admission_event says what an entry token
+     * does, anywhere, and whether that has ended is in the zone.
+     */
+
     if (conf->user->source != NGX_HTTP_ADMISSION_USER_OFF
         || conf->tier1->mode != NGX_HTTP_ADMISSION_OFF
         || conf->tier2->mode != NGX_HTTP_ADMISSION_OFF
         || conf->limits
         || conf->edge->name.len
+        || conf->secrets[NGX_HTTP_ADMISSION_SECRET_TIER2]
         || conf->content != NGX_HTTP_ADMISSION_CONTENT_NONE)
     {
         mcf = ngx_http_conf_get_module_main_conf(cf,

@@ -180,8 +180,9 @@ typedef struct {
                                                        by a tier */
     unsigned                           events_seen:1;
     unsigned                           events_listed_only:1;
-    unsigned                           in_use:1;    /* some directive of a
-                                                       location needs it */
+    unsigned                           in_use:1;    /* some directive needs
+                                                       the zone, be it by way
+                                                       of a variable */
 } ngx_http_admission_main_conf_t;
 
 
@@ -197,6 +198,7 @@ typedef struct {
     ngx_flag_t                  users;          /* some location of the
                                                    server uses
                                                    admission_user */
+    ngx_flag_t                  gated;          /* some has a tier */
     ngx_array_t                *edges;          /* ngx_str_t: the headers of
                                                    its trusted edges; NULL:
                                                    none */

@@ -68,7 +68,9 @@ ngx_http_admission_gate_clean(ngx_http_request_t *r)
 
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
-    if (r != r->main || (!scf->users && scf->edges == NULL)) {
+    if (r != r->main
+        || (!scf->users && !scf->gated && scf->edges == NULL))
+    {
         return NGX_DECLINED;
     }
 
@@ -82,7 +84,7 @@ ngx_http_admission_gate_clean(ngx_http_request_t *r)
     }
 
     if (ngx_http_admission_edge_take(r, ctx) != NGX_OK
-        || (scf->users && ngx_http_admission_identity_remove(r) != NGX_OK))
+        || ngx_http_admission_identity_remove(r) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -161,11 +163,7 @@ ngx_http_admission_gate(ngx_http_request_t *r)
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
-    if (!scf->users
-        && lcf->tier1->mode == NGX_HTTP_ADMISSION_OFF
-        && lcf->tier2->mode == NGX_HTTP_ADMISSION_OFF
-        && lcf->limits == NULL)
-    {
+    if (!scf->users && !scf->gated && lcf->limits == NULL) {
         return NGX_DECLINED;
     }
 
@@ -218,6 +216,7 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx)
 {
     ngx_int_t                       rc;
+    ngx_http_admission_claims_t    *entry;
     ngx_http_admission_loc_conf_t  *lcf;
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
@@ -240,7 +239,14 @@ ngx_http_admission_gate_judge(ngx_http_request_t *r,
             ctx->passed = r->uri_changes;
         }
 
+        entry = ctx->entry;
+
         rc = ngx_http_admission_gate_limits(r, ctx);
+
+        if (rc == NGX_ABORT && lcf->dry_run) {
+            /* it is as good as before */
+            ctx->entry = entry;
+        }
 
         if (rc != NGX_OK) {
             return rc;
@@ -283,6 +289,8 @@ ngx_http_admission_gate_tiers(ngx_http_request_t *r,
             ctx->verdict = NGX_HTTP_ADMISSION_VERDICT_BYPASS;
             ctx->reason = reason;
             ctx->dry_run = 0;
+            ctx->entry = NULL;
+            ctx->position = 0;
 
             return NGX_OK;
         }
@@ -324,7 +332,7 @@ ngx_http_admission_gate_identity(ngx_http_request_t *r,
 
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
-    if (!scf->users) {
+    if (!scf->users && !scf->gated) {
         return NGX_OK;
     }
 

@@ -40,7 +40,7 @@ static ngx_table_elt_t *ngx_http_admission_identity_push(
 #define NGX_HTTP_ADMISSION_IDENTITY_ID     0
 #define NGX_HTTP_ADMISSION_IDENTITY_EMAIL  1
 #define NGX_HTTP_ADMISSION_IDENTITY_ROLE   2
-#define NGX_HTTP_ADMISSION_IDENTITY_EVENT  3
+#define NGX_HTTP_ADMISSION_IDENTITY_EVENT  3    /* the last */
 #define NGX_HTTP_ADMISSION_IDENTITIES      4
 
 static ngx_http_admission_identity_name_t
@@ -61,8 +61,16 @@ static ngx_http_admission_identity_name_t
 ngx_int_t
 ngx_http_admission_identity_remove(ngx_http_request_t *r)
 {
+    ngx_http_admission_srv_conf_t  *scf;
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    if (!scf->users && !scf->gated) {
+        return NGX_OK;
+    }
+
     return ngx_http_admission_headers_remove(r, ngx_http_admission_identity_is,
-                                             NULL);
+                                             scf);
 }
 
 
@@ -113,6 +121,8 @@ ngx_http_admission_identity_set(ngx_http_request_t *r,
 static ngx_int_t
 ngx_http_admission_identity_is(ngx_table_elt_t *h, void *data)
 {
+    ngx_http_admission_srv_conf_t *scf = data;
+
     ngx_str_t   *name;
     ngx_uint_t   n;
 
@@ -122,7 +132,11 @@ ngx_http_admission_identity_is(ngx_table_elt_t *h, void *data)
         return NGX_DECLINED;
     }
 
-    for (n = 0; n < NGX_HTTP_ADMISSION_IDENTITIES; n++) {
+    /* without admission_user the server has users of its own, or none */
+
+    n = scf->users ? 0 : NGX_HTTP_ADMISSION_IDENTITY_EVENT;
+
+    for ( /* void */ ; n < NGX_HTTP_ADMISSION_IDENTITIES; n++) {
         name = &ngx_http_admission_identity_names[n].lowcase;
 
         if (ngx_http_admission_header_is(h, name)) {

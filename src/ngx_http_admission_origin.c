@@ -10,6 +10,7 @@
 
 #include "ngx_http_admission_compat.h"
 #include "ngx_http_admission_conf.h"
+#include "ngx_http_admission_headers.h"
 #include "ngx_http_admission_origin.h"
 #include "ngx_http_admission_token.h"
 
@@ -17,6 +18,11 @@
 #define NGX_HTTP_ADMISSION_REQUESTED_HEADERS_MAX  1024
 
 
+static ngx_uint_t ngx_http_admission_has_body(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_admission_is_named(ngx_table_elt_t *h,
+    const char *name);
+static ngx_uint_t ngx_http_admission_is_method(ngx_str_t *value);
+static ngx_uint_t ngx_http_admission_is_unasked(ngx_table_elt_t *h);
 static ngx_uint_t ngx_http_admission_origin(ngx_http_request_t *r,
     ngx_str_t *origin);
 static ngx_uint_t ngx_http_admission_cors_allowed(ngx_http_request_t *r,
@@ -25,6 +31,30 @@ static ngx_uint_t ngx_http_admission_own_origin(ngx_http_request_t *r,
     ngx_str_t *origin);
 static void ngx_http_admission_split_port(ngx_str_t *authority,
     const char *standard, ngx_str_t *host, ngx_str_t *port);
+
+
+/*
+ * What a browser asks permission for it does not send with the question:
+ * credentials, a body, headers that scripts set.  Of these only those that
+ * would have an application do what the method alone does not.
+ */
+
+static ngx_str_t  ngx_http_admission_unasked[] = {
+    ngx_string("cookie"),
+    ngx_string("authorization"),
+    ngx_string("proxy-authorization"),
+    ngx_string("x-vwr-token"),
+    ngx_string("x-queue-entry-token"),
+    ngx_string("x-queue-place"),
+    ngx_string("x-admission-visitor"),
+    ngx_string("x-admission-ticket"),
+    ngx_string("x-http-method-override"),
+    ngx_string("x-http-method"),
+    ngx_string("x-method-override"),
+    ngx_string("expect"),
+    ngx_string("upgrade"),
+    ngx_null_string
+};
 
 
 ngx_uint_t
@@ -83,19 +113,116 @@ fixed:
 ngx_uint_t
 ngx_http_admission_is_preflight(ngx_http_request_t *r)
 {
-    ngx_str_t         origin;
+    ngx_uint_t        i, origins, methods;
+    ngx_list_part_t  *part;
     ngx_table_elt_t  *h;
 
-    if (r->method != NGX_HTTP_OPTIONS
-        || ngx_http_admission_origin(r, &origin) != 1
-        || origin.len == 0)
-    {
+    if (r->method != NGX_HTTP_OPTIONS || ngx_http_admission_has_body(r)) {
         return 0;
     }
 
-    h = ngx_http_admission_header(r, "access-control-request-method");
+    origins = 0;
+    methods = 0;
 
-    return h && h->value.len;
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+
+            if (ngx_http_admission_is_named(&h[i], "Origin")) {
+                origins += (h[i].value.len ? 1 : 2);
+
+            } else if (ngx_http_admission_is_named(&h[i],
+                                             "Access-Control-Request-Method"))
+            {
+                methods += (ngx_http_admission_is_method(&h[i].value) ? 1 : 2);
+
+            } else if (ngx_http_admission_is_unasked(&h[i])) {
+                return 0;
+            }
+        }
+    }
+
+    return origins == 1 && methods == 1;
+}
+
+
+/* has it one, or may it still come? */
+
+static ngx_uint_t
+ngx_http_admission_has_body(ngx_http_request_t *r)
+{
+    if (r->headers_in.content_length_n > 0 || r->headers_in.chunked) {
+        return 1;
+    }
+
+#if (NGX_HTTP_V2)
+
+    /*
+     * "Content-Length: 0" on a stream that has not ended: no browser does
+     * that.  Once the stream has, there was nothing: NGINX refuses more.
+     */
+
+    if (r->stream && !r->stream->in_closed) {
+        return 1;
+    }
+
+#endif
+
+    return 0;
+}
+
+
+static ngx_uint_t
+ngx_http_admission_is_named(ngx_table_elt_t *h, const char *name)
+{
+    return h->key.len == ngx_strlen(name)
+           && ngx_strncasecmp(h->key.data, (u_char *) name, h->key.len) == 0;
+}
+
+
+/* a token (RFC 9110): methods have any name */
+
+static ngx_uint_t
+ngx_http_admission_is_method(ngx_str_t *value)
+{
+    size_t  i;
+    u_char  ch;
+
+    for (i = 0; i < value->len; i++) {
+
+        ch = value->data[i];
+
+        if ((ch >= 'a' && ch <= 'z')
+            || (ch >= 'A' && ch <= 'Z')
+            || (ch >= '0' && ch <= '9')
+            || (ch && strchr("!#$%&'*+-.^_`|~", ch)))
+        {
+            continue;
+        }
+
+        return 0;
+    }
+
+    return value->len != 0;
+}
+
+
+/* a header that no browser sends with a preflight */
+
+static ngx_uint_t
+ngx_http_admission_is_unasked(ngx_table_elt_t *h)
+{
+    ngx_str_t  *name;
+
+    for (name = ngx_http_admission_unasked; name->len; name++) {
+        if (ngx_http_admission_header_is(h, name)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -174,10 +301,7 @@ ngx_http_admission_origin(ngx_http_request_t *r, ngx_str_t *origin)
         for (i = 0; i < part->nelts; i++) {
 
             if (h[i].hash == 0
-                || h[i].key.len != sizeof("Origin") - 1
-                || ngx_strncasecmp(h[i].key.data, (u_char *) "Origin",
-                                   sizeof("Origin") - 1)
-                   != 0)
+                || !ngx_http_admission_is_named(&h[i], "Origin"))
             {
                 continue;
             }

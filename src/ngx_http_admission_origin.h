@@ -27,7 +27,11 @@ ngx_uint_t ngx_http_admission_cors_origin(ngx_http_request_t *r,
 void ngx_http_admission_requested_headers(ngx_http_request_t *r,
     ngx_str_t *headers);
 
-/* OPTIONS with Origin and Access-Control-Request-Method */
+/*
+ * OPTIONS with one Origin and one Access-Control-Request-Method, and nothing
+ * that browsers do not send with it: no body, not even one to come, neither
+ * cookies nor other credentials, no header that stands for another method.
+ */
 ngx_uint_t ngx_http_admission_is_preflight(ngx_http_request_t *r);
 
 /* a browser asks ahead of its user: nothing may come of it */

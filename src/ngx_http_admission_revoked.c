@@ -246,6 +246,12 @@ ngx_http_admission_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
 
     zone = ngx_http_admission_zone;
 
+    if (zone == NULL) {
+        /* nothing is known: what is not proven does not count */
+        *older = 0;
+        return 1;
+    }
+
     /* a glance without the lock: to be a moment late is no harm */
 
     any = (zone->sh->nrevoked != 0);

@@ -36,9 +36,10 @@ ngx_int_t ngx_http_admission_user_make(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx);
 
 /*
- * Removes X-User-Id, X-User-Email, X-User-Role and X-Admission-Event in
- * any spelling from the request's headers, so that nothing that reads the
- * list later sees them.
+ * Removes X-Admission-Event and, in a server that uses admission_user,
+ * X-User-Id, X-User-Email and X-User-Role, in any spelling, from the request's
+ * headers, so that nothing that reads the list later sees them.  In a server
+ * with neither users nor a gate, none.
  */
 ngx_int_t ngx_http_admission_identity_remove(ngx_http_request_t *r);
 

@@ -36,6 +36,12 @@ sub call ($method, $path, @headers) {
                    cookies => { access_token => $token });
 }
 
+# as browsers ask: without credentials (what else is none: t/preflight.t)
+
+sub preflight ($path, @headers) {
+    return request($port, OPTIONS => $path, headers => \@headers);
+}
+
 sub cors ($response) {
     return join ' ', map { $response->header("Access-Control-Allow-$_") // '-' }
                      qw(Origin Credentials);
@@ -44,9 +50,9 @@ sub cors ($response) {
 
 # ---- preflights
 
-my $r = call('OPTIONS', '/api/queue/check/e', Origin => $good,
-             'Access-Control-Request-Method' => 'POST',
-             'Access-Control-Request-Headers' => 'content-type');
+my $r = preflight('/api/queue/check/e', Origin => $good,
+                  'Access-Control-Request-Method' => 'POST',
+                  'Access-Control-Request-Headers' => 'content-type');
 
 is $r->status, 204, 'a preflight';
 is $r->body, '', 'without body';
@@ -57,25 +63,28 @@ like join(',', $r->header('Vary')), qr/Origin/, 'Vary';
 is $r->header('Cache-Control'), 'no-store', 'no-store';
 is $redis->cmd('EXISTS', '{e}:active'), 0, 'and nothing happened';
 
-$r = call('OPTIONS', '/api/queue/check/e', Origin => 'https://evil.example',
-          'Access-Control-Request-Method' => 'POST');
+$r = preflight('/api/queue/check/e', Origin => 'https://evil.example',
+               'Access-Control-Request-Method' => 'POST');
 is $r->status, 204, 'a preflight of another origin';
 is cors($r), '- -', 'which is not allowed';
 is $r->header('Access-Control-Allow-Methods'), undef, 'nor are methods';
 
-$r = call('OPTIONS', '/own/queue/check/e', Origin => $good,
-          'Access-Control-Request-Method' => 'POST');
+$r = preflight('/own/queue/check/e', Origin => $good,
+               'Access-Control-Request-Method' => 'POST');
 is cors($r), '- -', 'no origin is allowed where none is configured';
 
-$r = call('OPTIONS', '/api/queue/check/e');
+$r = preflight('/api/queue/check/e');
 is $r->status, 405, 'OPTIONS alone is no preflight';
 is $r->header('Allow'), 'POST', 'Allow';
 
-is call('OPTIONS', '/api/queue/check/e', Origin => $good)->status, 405,
+is preflight('/api/queue/check/e', Origin => $good)->status, 405,
     'with Origin alone neither';
-is call('OPTIONS', '/api/queue/nothing/e', Origin => $good,
-        'Access-Control-Request-Method' => 'POST')->status, 404,
+is preflight('/api/queue/nothing/e', Origin => $good,
+             'Access-Control-Request-Method' => 'POST')->status, 404,
     'a preflight of nothing';
+is call('OPTIONS', '/api/queue/check/e', Origin => $good,
+        'Access-Control-Request-Method' => 'POST')->status, 405,
+    'with a cookie it is none';
 
 
 # ---- answers
