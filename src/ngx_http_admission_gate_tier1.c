@@ -15,9 +15,11 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_restore.h"
+#include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
+#include "ngx_http_admission_zone.h"
 
 
 static ngx_int_t ngx_http_admission_gate_room(ngx_http_request_t *r,
@@ -102,6 +104,18 @@ ngx_http_admission_gate_room(ngx_http_request_t *r,
 
     if (ngx_http_admission_tier1_room(r, event, &room) != NGX_OK) {
         return ngx_http_admission_gate_unknown(r, ctx, event, conf, mode);
+    }
+
+    if (!room.active
+        && conf->vwr == NGX_HTTP_ADMISSION_VWR_ON
+        && !ngx_http_admission_rooms_configured()
+        && (mode == NGX_HTTP_ADMISSION_ON || ngx_http_admission_in_touch()))
+    {
+        /* it is about to be activated */
+
+        return ngx_http_admission_gate_deny(ctx,
+                                            NGX_HTTP_ADMISSION_VERDICT_TIER1,
+                                            ngx_http_admission_reason(ROOM));
     }
 
     if (!room.active) {

@@ -19,6 +19,10 @@
 
 #define NGX_HTTP_ADMISSION_QUEUE_PLACES   8
 
+#define NGX_HTTP_ADMISSION_NEWS_END       5000      /* ms between two times that
+                                                       a worker has the news
+                                                       expire */
+
 /*
  * ms without users, as this host knows, after which it forgets the life of an
  * event that no operator named.  Redis does so 10 minutes after the last user,
@@ -54,6 +58,7 @@ static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
     ngx_str_t *event, ngx_str_t *user, ngx_http_admission_queue_done_pt done,
     void *data);
 static void ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now);
+static void ngx_http_admission_queue_news_end(void);
 
 static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
@@ -410,6 +415,8 @@ ngx_http_admission_queue_forget(int64_t before)
     argv[3].len = ngx_http_admission_put_number(buf, before) - buf;
 
     (void) ngx_http_admission_key_call(4, argv, NULL, NULL);
+
+    ngx_http_admission_queue_news_end();
 }
 
 
@@ -431,6 +438,33 @@ ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now)
     argv[3] = *event;
 
     (void) ngx_http_admission_key_call(4, argv, NULL, NULL);
+
+    ngx_http_admission_queue_news_end();
+}
+
+
+/* no host may be left to trim what this one told; the key lives for a while */
+
+static void
+ngx_http_admission_queue_news_end(void)
+{
+    ngx_str_t  argv[3];
+
+    static ngx_msec_t  last;
+    static ngx_uint_t  set;
+
+    if (set && ngx_current_msec - last < NGX_HTTP_ADMISSION_NEWS_END) {
+        return;
+    }
+
+    last = ngx_current_msec;
+    set = 1;
+
+    ngx_str_set(&argv[0], "EXPIRE");
+    argv[1] = ngx_http_admission_queue_news_key;
+    ngx_str_set(&argv[2], "600");
+
+    (void) ngx_http_admission_key_call(3, argv, NULL, NULL);
 }
 
 

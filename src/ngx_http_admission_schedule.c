@@ -16,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_queue.h"
+#include "ngx_http_admission_redis_reply.h"
 #include "ngx_http_admission_room.h"
 #include "ngx_http_admission_schedule.h"
 #include "ngx_http_admission_schedule_rooms.h"
@@ -192,7 +193,8 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
     }
 
     if (ngx_current_msec - ngx_http_admission_schedule_news.last
-        >= NGX_HTTP_ADMISSION_LISTEN)
+        >= (ngx_http_admission_in_touch() ? NGX_HTTP_ADMISSION_LISTEN
+                                          : NGX_HTTP_ADMISSION_LEARN))
     {
         ngx_http_admission_schedule_listen(ngx_http_admission_now_us()
                                            - NGX_HTTP_ADMISSION_NEWS_LATE);
@@ -455,7 +457,10 @@ ngx_http_admission_schedule_learned(void *data, ngx_int_t rc,
 
     ngx_http_admission_schedule_list.out = 0;
 
-    if (rc == NGX_DECLINED && !ngx_http_admission_schedule_list.whole) {
+    if (rc == NGX_DECLINED
+        && !ngx_http_admission_schedule_list.whole
+        && ngx_http_admission_redis_is(reply, "NOPERM"))
+    {
 
         /* permissions of before know SMEMBERS alone */
 
@@ -593,7 +598,7 @@ ngx_http_admission_schedule_heard(void *data, ngx_int_t rc, redisReply *reply)
 
     ngx_http_admission_schedule_news.out = 0;
 
-    if (rc == NGX_DECLINED) {
+    if (rc == NGX_DECLINED && !ngx_http_admission_redis_is_refusal(reply)) {
 
         if (!ngx_http_admission_schedule_news.refused) {
             ngx_http_admission_schedule_news.refused = 1;

@@ -14,7 +14,10 @@ plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 my $site = Admission::Site->start(
     events => 'default threshold=2 "title=Spring Concert" "artist=The Band"
                        admit_interval=200ms seen_ttl=600s;
-               paused threshold=0;',
+               paused threshold=0;' . join('',
+            # a user is in at most 4 that have no line
+            map { " $_ threshold=2;" }
+                qw(first hangul in in-loop failing waking leaving)),
     http => <<'END',
         map $uri $event_of_uri {
             volatile;

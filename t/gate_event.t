@@ -80,6 +80,7 @@ my $nginx = Admission::Nginx->start(
     admission_secret tier1 $secret{tier1};
     admission_secret tier2 $secret{tier2};
     admission_secret user $secret{user};
+    admission_events { default threshold=5; concert threshold=5; show threshold=5; }
     underscores_in_headers on;
     $servers
 END

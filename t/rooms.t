@@ -122,7 +122,7 @@ cmp_ok(assign($_)->{position}, '>', $last + 999, 'well after the last one')
 is(admin(0, GET => 'status/concert')->{rate}, 0, 'and the rate set');
 
 my $stats = $redis->stats;
-is_deeply([grep { /^(?:keys|scan|hscan|sscan)$/ } keys %$stats], [],
+is_deeply([grep { /^(?:keys|scan|hscan|zscan)$/ } keys %$stats], [],
           'no search through keys');
 
 done_testing;

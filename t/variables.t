@@ -270,10 +270,13 @@ sub told ($event, $user = '') {
 my $url = $redis->url;
 my $dead = 'redis://127.0.0.1:' . free_port;
 
+my $named = 'admission_events { default threshold=1; concert threshold=1; }';
+
 my @configurations = (
     [ 'nothing', told('') ],
     [ 'all secrets', told('concert'), http => $secrets ],
     [ 'the secret of tier 2', told('concert'), http => $line{tier2} ],
+    [ 'a token of what nobody named', told(''), http => $secrets ],
     [ 'secrets but this one', told(''),
       http => $secrets =~ s/^admission_secret tier2.*\n//mr ],
     [ 'a secret of another server', told(''),
@@ -336,6 +339,9 @@ END
 for my $configuration (@configurations) {
     my ($name, $expected, %opt) = @$configuration;
 
+    # a token tells an event that was named
+    $opt{http} = ($opt{http} // '') . $named if $expected =~ /concert/;
+
     subtest $name => sub {
         my $nginx = start(%opt);
         walk($nginx, $expected, %opt);
@@ -350,6 +356,7 @@ subtest 'gates come and go' => sub {
     my $gates = <<"END";
         admission_redis $url;
         $secrets
+        $named
 END
     my %gated = (http => $gates, fill => <<'END');
         location /api/queue/ { admission_user jwt; admission_queue_api; }

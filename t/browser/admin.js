@@ -687,7 +687,11 @@ async function korean(visitor) {
 
 
 async function manyEvents(visitor) {
-    for (let i = 0; i < 60; i++) await api("u8", "POST", `check/many-${i}`);
+    for (let i = 0; i < 60; i++) {
+        // a user is in at most 4 that no operator named
+        await operator("PUT", `queue/admin/threshold/many-${i}?threshold=2`);
+        await api("u8", "POST", `check/many-${i}`);
+    }
 
     const { context, page } = await open(visitor);
 

@@ -22,7 +22,7 @@ my %MARGIN = (worker => 8e6, master => 1.5e6, zone => 2e6,
 
 my $KEYS = qr/^\{[a-z]+\}:(?:queue|active|seen|active-seen|done|revoked
                |threshold|epoch|state|admitted|used|cleared|leaving|rate|vwr
-               |slots|admissions)$/x;
+               |slots|admissions)$|^\{\}:news$/x;
 my $ENDLESS = qr/:threshold$|:slots$|:vwr$/;
 my $SETS = qr/^(?:queue|vwr):active-events$/;
 
