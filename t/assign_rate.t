@@ -39,6 +39,21 @@ my %opt = (
         location /trial/ { admission_vwr_api assign_rate=1r/h burst=2;
                            admission_dry_run on; }
 
+        location /if/ {
+            admission_vwr_api assign_rate=2r/h burst=1;
+            if ($arg_inside) { set $inside 1; }
+        }
+
+        location /bypass/ {
+            admission_vwr_api assign_rate=3r/h burst=1;
+            admission_bypass  1;
+        }
+
+        location /edge/ {
+            admission_vwr_api       assign_rate=4r/h burst=1;
+            admission_trusted_edge  X-Edge secret-of-the-edge-0123456789abcdef;
+        }
+
         location /visitors/ {
             admission_user visitor;
             admission_queue_api;
@@ -232,6 +247,22 @@ subtest 'the answer' => sub {
     is assign($address, 'off')->status, 200, 'off: none';
     is from($address, POST => '/five/assign/other')->status, 429,
         'it is one for all events';
+
+    # what lets pass is of the tiers, and a condition is no other location
+
+    for my $case ([ 'if' ], [ 'if', '?inside=1' ], [ 'bypass' ],
+                  [ 'edge', '', 'X-Edge'
+                            => 'secret-of-the-edge-0123456789abcdef' ])
+    {
+        my ($path, $query, @headers) = @$case;
+        my $address = address;
+
+        is join(' ', map { from($address,
+                                POST => "/$path/assign/concert$_",
+                                headers => \@headers)->status }
+                     '', $query // ''),
+            '200 429', "/$path/" . ($query // '');
+    }
 
     # what it says is true
 
