@@ -301,13 +301,13 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
 
     ngx_memzero(&stepped, sizeof(ngx_http_admission_stepped_t));
 
+    ngx_http_admission_event_get(&slot->event, &state, &now);
+
     stepped.work = 1;
-    stepped.urgent = 1;
+    stepped.urgent = (state.size > 0);
     stepped.delay = ngx_http_admission_schedule_interval(slot->conf);
 
     if (rc == NGX_OK) {
-        ngx_http_admission_event_get(&slot->event, &state, &now);
-
         stepped.answered = 1;
         stepped.work = (answer->state != NGX_HTTP_ADMISSION_QUEUE_NOT_IN);
         stepped.urgent = (answer->size > 0 || answer->score);
@@ -323,14 +323,18 @@ ngx_http_admission_schedule_step_done(void *data, ngx_int_t rc,
         if (answer->score) {
             stepped.delay = 0;
 
+        } else if (stepped.urgent) {
+            /* as the configuration has it */
+
         } else if (ngx_http_admission_is_watchful()) {
             stepped.delay = NGX_HTTP_ADMISSION_STEP_MAX;
 
         } else if (!stepped.work) {
             stepped.delay = NGX_HTTP_ADMISSION_STEP_IDLE;
 
-        } else if (!stepped.urgent) {
+        } else {
             stepped.delay = ngx_min(answer->due, NGX_HTTP_ADMISSION_STEP_IDLE);
+            stepped.delay = ngx_max(stepped.delay, NGX_HTTP_ADMISSION_TICK);
         }
 
         if (state.threshold >= 0 && slot->conf->sn.str.len == 0) {
