@@ -297,13 +297,16 @@ end
 
 -- A user goes, for good: neither place nor token counts any more.  held: what
 -- the user is known to hold, 0 nothing, 1 a place, 2 an entry token.  Of one who
--- never was here nothing is noted.
+-- never was here nothing is noted; but for a while after a loss of data nobody
+-- knows who was, and who has a token.
 function q.depart(user, held)
   local score = call('ZSCORE', k.queue, user)
   local slot = call('ZSCORE', k.active, user)
   local been = call('ZSCORE', k.done, user)
   local n = 1
-  if not score and not slot and not been and held == 0 then
+  local lost = q.restore ~= 0
+               and q.us - q.epoch < q.token_life() * 1000000
+  if not score and not slot and not been and held == 0 and not lost then
     return 0
   end
   q.live()
@@ -313,9 +316,8 @@ function q.depart(user, held)
   else
     n = q.drop_active(user)
   end
-  -- One who waits may have a token too, of a slot that was lost; after a loss
-  -- of data nobody knows who has one.
-  if slot or been or held == 2 or q.restore ~= 0 then
+  -- one who waits may have a token too, of a slot that was lost
+  if slot or been or held == 2 or lost then
     call('ZADD', k.revoked, q.int(t), user)
     q.revoked = true
   end
