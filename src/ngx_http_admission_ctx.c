@@ -106,6 +106,31 @@ ngx_http_admission_ctx_asked(ngx_http_request_t *r,
 }
 
 
+/*
+ * A value that hangs on where its evaluation began is longer at one time than
+ * at another: what NGINX measures first and copies then would not fit.
+ */
+
+void
+ngx_http_admission_cyclic(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx)
+{
+    static time_t  logged;
+
+    ctx->cyclic = 1;
+
+    /* one line a second tells as much as one a request */
+
+    if (logged != ngx_time()) {
+        logged = ngx_time();
+
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: \"admission_event\" or \"admission_user\" "
+                      "is made of itself: there is neither");
+    }
+}
+
+
 ngx_int_t
 ngx_http_admission_watch(ngx_http_request_t *r)
 {

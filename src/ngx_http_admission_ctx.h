@@ -55,6 +55,12 @@ typedef struct {
     unsigned                           user_bearer:1;  /* was said by
                                                           Authorization */
 
+    /* admission_user and $admission_event are being worked out */
+    unsigned                           user_asked:1;
+    unsigned                           event_asked:1;
+    unsigned                           cyclic:1;    /* and were found to be
+                                                       made of themselves */
+
     /* headers that are not for the backend were taken out of the request */
     unsigned                           cleaned:1;
     ngx_array_t                       *edges;       /* ngx_keyval_t: those of
@@ -131,6 +137,10 @@ ngx_http_admission_ctx_t *ngx_http_admission_ctx_get(ngx_http_request_t *r);
 /* what Redis was asked in this pass about an entry token; NULL: nothing */
 ngx_http_admission_asked_t *ngx_http_admission_ctx_asked(
     ngx_http_request_t *r, ngx_http_admission_claims_t *entry);
+
+/* what asks for a value asks for itself: both have none in this request */
+void ngx_http_admission_cyclic(ngx_http_request_t *r,
+    ngx_http_admission_ctx_t *ctx);
 
 /*
  * The request waits for an operation: that the client goes is seen, and ends

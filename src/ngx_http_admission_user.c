@@ -189,10 +189,26 @@ static ngx_int_t
 ngx_http_admission_user_variable(ngx_http_request_t *r,
     ngx_http_admission_ctx_t *ctx, ngx_http_complex_value_t *value)
 {
+    ngx_int_t  rc;
     ngx_str_t  id;
 
-    if (ngx_http_complex_value(r, value, &id) != NGX_OK) {
+    if (ctx->user_asked) {
+        ngx_http_admission_cyclic(r, ctx);
+        return NGX_OK;
+    }
+
+    ctx->user_asked = 1;
+
+    rc = ngx_http_complex_value(r, value, &id);
+
+    ctx->user_asked = 0;
+
+    if (rc != NGX_OK) {
         return NGX_ERROR;
+    }
+
+    if (ctx->cyclic) {
+        return NGX_OK;
     }
 
     if (ngx_http_admission_is_user_id(&id)) {

@@ -17,6 +17,8 @@
 #include "ngx_http_admission_variables.h"
 
 
+static ngx_int_t ngx_http_admission_variable_main(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_admission_variable_event(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_admission_entry_event(ngx_http_request_t *r,
@@ -37,18 +39,27 @@ static void ngx_http_admission_variable_set(ngx_http_variable_value_t *v,
     ngx_str_t *value);
 
 
+/* what asks for other variables, by the data of ngx_http_admission_vars */
+
+static ngx_http_get_variable_pt  ngx_http_admission_main_getters[] = {
+    ngx_http_admission_variable_event,
+    ngx_http_admission_variable_user,
+    ngx_http_admission_variable_client
+};
+
+
 static ngx_http_variable_t  ngx_http_admission_vars[] = {
 
     { ngx_string("admission_event"), NULL,
-      ngx_http_admission_variable_event, 0,
+      ngx_http_admission_variable_main, 0,
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
     { ngx_string("admission_user"), NULL,
-      ngx_http_admission_variable_user, 0,
+      ngx_http_admission_variable_main, 1,
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
     { ngx_string("admission_client"), NULL,
-      ngx_http_admission_variable_client, 0,
+      ngx_http_admission_variable_main, 2,
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
     { ngx_string("admission_address"), NULL,
@@ -91,6 +102,59 @@ ngx_http_admission_add_variables(ngx_conf_t *cf)
 }
 
 
+/*
+ * A value that is the request's own, worked out for a subrequest.  The two
+ * share what variables hold: $uri, once it was asked for on behalf of the
+ * request, would be the request's for the subrequest as well, which may have
+ * measured its own and be about to copy it.  So they are asked for on a copy.
+ */
+
+static ngx_int_t
+ngx_http_admission_variable_main(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    size_t                          size;
+    ngx_int_t                       rc;
+    ngx_http_request_t             *main;
+    ngx_http_get_variable_pt        get;
+    ngx_http_variable_value_t      *variables, *copy;
+    ngx_http_core_main_conf_t      *cmcf;
+    ngx_http_admission_loc_conf_t  *lcf;
+
+    get = ngx_http_admission_main_getters[data];
+    main = r->main;
+    lcf = ngx_http_get_module_loc_conf(main, ngx_http_admission_module);
+
+    if (r == main
+        || (lcf->event == NULL
+            && lcf->user->source != NGX_HTTP_ADMISSION_USER_VARIABLE))
+    {
+        return get(main, v, 0);
+    }
+
+    cmcf = ngx_http_get_module_main_conf(main, ngx_http_core_module);
+    size = cmcf->variables.nelts * sizeof(ngx_http_variable_value_t);
+
+    copy = ngx_palloc(main->pool, size);
+    if (copy == NULL) {
+        return NGX_ERROR;
+    }
+
+    variables = main->variables;
+    ngx_memcpy(copy, variables, size);
+
+    main->variables = copy;
+
+    rc = get(main, v, 0);
+
+    main->variables = variables;
+
+    ngx_pfree(main->pool, copy);
+
+    return rc;
+}
+
+
 /* the event of the path at an API, else that of the request, of the token */
 
 static ngx_int_t
@@ -100,8 +164,6 @@ ngx_http_admission_variable_event(ngx_http_request_t *r,
     ngx_int_t                  rc;
     ngx_str_t                  event;
     ngx_http_admission_ctx_t  *ctx;
-
-    r = r->main;
 
     ctx = ngx_http_admission_ctx_get(r);
     if (ctx == NULL) {
@@ -113,14 +175,31 @@ ngx_http_admission_variable_event(ngx_http_request_t *r,
         return NGX_OK;
     }
 
+    ngx_str_null(&event);
+
+    if (ctx->event_asked) {
+        ngx_http_admission_cyclic(r, ctx);
+        ngx_http_admission_variable_set(v, &event);
+
+        return NGX_OK;
+    }
+
+    ctx->event_asked = 1;
+
     rc = ngx_http_admission_request_event(r, &event);
 
     if (rc == NGX_DECLINED) {
         rc = ngx_http_admission_entry_event(r, ctx, &event);
     }
 
+    ctx->event_asked = 0;
+
     if (rc == NGX_ERROR) {
         return NGX_ERROR;
+    }
+
+    if (ctx->cyclic) {
+        ngx_str_null(&event);
     }
 
     ngx_http_admission_variable_set(v, &event);
