@@ -241,6 +241,27 @@ ngx_http_admission_reply_numbers(redisReply *reply, int64_t *v, ngx_uint_t n,
 }
 
 
+ngx_int_t
+ngx_http_admission_reply_event(redisReply *element, ngx_str_t *id,
+    u_char *buf)
+{
+    if (element->type != REDIS_REPLY_STRING) {
+        return NGX_DECLINED;
+    }
+
+    id->len = element->len;
+    id->data = (u_char *) element->str;
+
+    if (ngx_http_admission_event_id(id, buf) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    id->data = buf;
+
+    return NGX_OK;
+}
+
+
 ngx_http_admission_redis_call_t *
 ngx_http_admission_set_call(const char *command, ngx_str_t *name,
     ngx_str_t *event, ngx_http_admission_redis_done_pt done, void *data)

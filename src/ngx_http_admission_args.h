@@ -86,6 +86,14 @@ ngx_int_t ngx_http_admission_reply_numbers(redisReply *reply, int64_t *v,
 
 
 /*
+ * An element that is to be the id of an event: *id becomes it, in lower case
+ * and in buf of NGX_HTTP_ADMISSION_EVENT_MAX bytes.  NGX_DECLINED: it is none.
+ */
+ngx_int_t ngx_http_admission_reply_event(redisReply *element, ngx_str_t *id,
+    u_char *buf);
+
+
+/*
  * A command of the set <prefix><name>, about an event or all of it (NULL), for
  * which no worker stays when it leaves.
  */

@@ -15,6 +15,7 @@
 #include <ngx_event.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_args.h"
 #include "ngx_http_admission_queue.h"
 #include "ngx_http_admission_redis_reply.h"
 #include "ngx_http_admission_room.h"
@@ -537,20 +538,9 @@ ngx_http_admission_schedule_learned_event(redisReply *element)
 
     mcf = ngx_http_admission_schedule_conf;
 
-    if (element->type != REDIS_REPLY_STRING) {
-        return;
-    }
-
-    id.len = element->len;
-    id.data = (u_char *) element->str;
-
-    if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
-        return;
-    }
-
-    id.data = buf;
-
-    if (ngx_http_admission_event_conf(mcf, &id) == NULL) {
+    if (ngx_http_admission_reply_event(element, &id, buf) != NGX_OK
+        || ngx_http_admission_event_conf(mcf, &id) == NULL)
+    {
         return;
     }
 
@@ -665,21 +655,9 @@ ngx_http_admission_schedule_heard_event(redisReply *event, int64_t time)
     ngx_int_t  rc;
     ngx_str_t  id;
 
-    if (event->type != REDIS_REPLY_STRING) {
-        return NGX_DECLINED;
-    }
-
-    id.len = event->len;
-    id.data = (u_char *) event->str;
-
-    if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
-        return NGX_DECLINED;
-    }
-
-    id.data = buf;
-
-    if (ngx_http_admission_event_conf(ngx_http_admission_schedule_conf, &id)
-        == NULL)
+    if (ngx_http_admission_reply_event(event, &id, buf) != NGX_OK
+        || ngx_http_admission_event_conf(ngx_http_admission_schedule_conf, &id)
+           == NULL)
     {
         return NGX_DECLINED;
     }

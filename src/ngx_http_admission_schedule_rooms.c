@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 #include <ngx_http.h>
 
+#include "ngx_http_admission_args.h"
 #include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_schedule_rooms.h"
 #include "ngx_http_admission_slots.h"
@@ -300,18 +301,9 @@ ngx_http_admission_room_look(redisReply *element)
     ngx_str_t                   id;
     ngx_http_admission_slot_t  *slot;
 
-    if (element->type != REDIS_REPLY_STRING) {
+    if (ngx_http_admission_reply_event(element, &id, buf) != NGX_OK) {
         return;
     }
-
-    id.len = element->len;
-    id.data = (u_char *) element->str;
-
-    if (ngx_http_admission_event_id(&id, buf) != NGX_OK) {
-        return;
-    }
-
-    id.data = buf;
 
     if (ngx_http_admission_room_listed(&id)) {
         return;
