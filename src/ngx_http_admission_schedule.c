@@ -107,8 +107,13 @@ static struct {
 static struct {
     ngx_msec_t                          last;
     ngx_msec_t                          trimmed;
-    int64_t                             since;      /* us, of the read under
-                                                       way */
+    int64_t                             asked;      /* us, when the read under
+                                                       way began, */
+    int64_t                             since;      /* and from when on it is
+                                                       */
+    int64_t                             heard;      /* us, when the last one
+                                                       that was answered
+                                                       began; 0: none was */
     unsigned                            out:1;
     unsigned                            refused:1;
 } ngx_http_admission_schedule_news;
@@ -182,9 +187,9 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
     if (!ngx_http_admission_schedule_holds) {
         ngx_http_admission_schedule_holds = 1;
         ngx_http_admission_schedule_list.first = 1;
+        ngx_http_admission_schedule_news.heard = 0;
         ngx_http_admission_schedule_list.cursor.len = 0;
         ngx_http_admission_schedule_learn();
-        ngx_http_admission_schedule_listen(0);
     }
 
     if (ngx_current_msec - ngx_http_admission_schedule_list.last
@@ -193,12 +198,15 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
         ngx_http_admission_schedule_learn();
     }
 
-    if (ngx_current_msec - ngx_http_admission_schedule_news.last
-        >= (ngx_http_admission_in_touch() ? NGX_HTTP_ADMISSION_LISTEN
-                                          : NGX_HTTP_ADMISSION_LEARN))
+    /* the look at the list finds out whether Redis is there */
+
+    if (ngx_http_admission_in_touch()
+        && ngx_current_msec - ngx_http_admission_schedule_news.last
+           >= NGX_HTTP_ADMISSION_LISTEN)
     {
-        ngx_http_admission_schedule_listen(ngx_http_admission_now_us()
-                                           - NGX_HTTP_ADMISSION_NEWS_LATE);
+        ngx_http_admission_schedule_listen(
+                                         ngx_http_admission_schedule_news.heard
+                                         - NGX_HTTP_ADMISSION_NEWS_LATE);
     }
 
     /* what was missed meanwhile is told by no news */
@@ -571,6 +579,7 @@ ngx_http_admission_schedule_listen(int64_t since)
     {
         ngx_http_admission_schedule_news.out = 1;
         ngx_http_admission_schedule_news.since = since;
+        ngx_http_admission_schedule_news.asked = ngx_http_admission_now_us();
     }
 
     if (ngx_current_msec - ngx_http_admission_schedule_news.trimmed
@@ -611,6 +620,8 @@ ngx_http_admission_schedule_heard(void *data, ngx_int_t rc, redisReply *reply)
     }
 
     ngx_http_admission_schedule_news.refused = 0;
+    ngx_http_admission_schedule_news.heard =
+                                       ngx_http_admission_schedule_news.asked;
 
     last = 0;
     fresh = 0;
