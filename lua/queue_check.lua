@@ -103,6 +103,14 @@ q.pass = ARGV[28 + q.nplaces * 3] + 0
 local LEEWAY = 5
 
 
+-- A brief event goes once nobody is left in it, and who left with it: a place
+-- of a life before that may be of anybody.  Who was in line when data was lost
+-- has one that is not as old.
+function q.is_faded(at, life)
+  return q.brief and life ~= q.epoch
+         and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
+end
+
 -- The lowest score of the places that count: issued since their holder was
 -- last let in or left, and since the queue was last cleared.
 function q.best_place(done)
@@ -110,7 +118,9 @@ function q.best_place(done)
   for i = 28, 25 + q.nplaces * 3, 3 do
     local score, at, life = ARGV[i] + 0, ARGV[i + 1] + 0, ARGV[i + 2] + 0
     q.clock = math.max(q.clock, at)
-    if at > done and at > q.clear and at > q.e_adm then
+    if at > done and at > q.clear and at > q.e_adm
+       and not q.is_faded(at, life)
+    then
       if best == 0 or score < best then
         best = score
       end

@@ -2,8 +2,8 @@
 
 local WEEK = 604800
 
--- s that the keys of a brief event stay without users, at least: by then the
--- entry tokens of those who were in have expired
+-- s that the keys of a brief event stay without users, at least; as long as the
+-- entry tokens of those who were in
 local LINGER = 600
 
 -- ms for which nothing ends after a gap
@@ -76,7 +76,7 @@ function q.expire(ttl, ...)
 end
 
 function q.touch(...)
-  q.expire(q.faded == 0 and WEEK or LINGER, ...)
+  q.expire(q.faded == 0 and WEEK or q.linger(), ...)
 end
 
 function q.expire_all(ttl)
@@ -107,8 +107,11 @@ function q.fade()
     return
   end
   q.faded = q.ms
-  q.expire_all(LINGER)
-  call('EXPIRE', k.revoked, math.max(LINGER, q.token_life()))
+  q.expire_all(q.linger())
+end
+
+function q.linger()
+  return math.max(LINGER, q.token_life())
 end
 
 -- s for which an entry token passes at most

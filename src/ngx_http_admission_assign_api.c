@@ -19,6 +19,7 @@
 #include "ngx_http_admission_visitor.h"
 #include "ngx_http_admission_vwr_api.h"
 #include "ngx_http_admission_zone.h"
+#include "ngx_http_admission_rooms.h"
 
 
 #define NGX_HTTP_ADMISSION_UID_MAX          128     /* characters */
@@ -393,6 +394,14 @@ ngx_http_admission_assign_done(ngx_http_admission_visit_t *visit, ngx_int_t rc)
         break;
 
     case NGX_DECLINED:
+
+        if (visit->call->conf->vwr == NGX_HTTP_ADMISSION_VWR_ON
+            && !ngx_http_admission_rooms_configured())
+        {
+            /* it is about to be active */
+            return ngx_http_admission_api_unavailable(r);
+        }
+
         return ngx_http_admission_respond_error(r, NGX_HTTP_NOT_FOUND,
                                                 "VWR_INACTIVE",
                                                 "The waiting room is inactive",

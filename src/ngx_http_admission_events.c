@@ -640,6 +640,17 @@ ngx_http_admission_is_watchful(void)
 }
 
 
+void
+ngx_http_admission_event_unwatched(void)
+{
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
+
+    ngx_http_admission_revoked_unheard_locked(ngx_http_admission_zone);
+
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
+}
+
+
 ngx_uint_t
 ngx_http_admission_events_working(void)
 {

@@ -15,7 +15,6 @@
 #include "ngx_http_admission_gate.h"
 #include "ngx_http_admission_reason.h"
 #include "ngx_http_admission_restore.h"
-#include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_user.h"
@@ -106,13 +105,9 @@ ngx_http_admission_gate_room(ngx_http_request_t *r,
         return ngx_http_admission_gate_unknown(r, ctx, event, conf, mode);
     }
 
-    if (!room.active
-        && conf->vwr == NGX_HTTP_ADMISSION_VWR_ON
-        && !ngx_http_admission_rooms_configured()
+    if (ngx_http_admission_tier1_pending(conf, &room)
         && (mode == NGX_HTTP_ADMISSION_ON || ngx_http_admission_in_touch()))
     {
-        /* it is about to be activated */
-
         return ngx_http_admission_gate_deny(ctx,
                                             NGX_HTTP_ADMISSION_VERDICT_TIER1,
                                             ngx_http_admission_reason(ROOM));

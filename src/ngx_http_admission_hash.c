@@ -88,7 +88,11 @@ ngx_http_admission_hash(ngx_http_admission_hash_key_t *key, u_char *data,
     /* what is left, and the length: no text is the beginning of another */
 
     ngx_memzero(rest, sizeof(uint64_t));
-    ngx_memcpy(rest, data, len & 7);
+
+    if (len & 7) {
+        ngx_memcpy(rest, data, len & 7);
+    }
+
     rest[7] = (u_char) len;
 
     ngx_memcpy(&word, rest, sizeof(uint64_t));

@@ -293,10 +293,17 @@ ngx_http_admission_queue_ask_body(ngx_http_admission_api_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (mode == NGX_HTTP_ADMISSION_OFF
-        || ngx_http_admission_tier1_room(call->request, &call->event, &room)
-           == NGX_OK)
+    if (mode == NGX_HTTP_ADMISSION_OFF) {
+        return ngx_http_admission_queue_send(call);
+    }
+
+    if (ngx_http_admission_tier1_room(call->request, &call->event, &room)
+        == NGX_OK)
     {
+        if (ngx_http_admission_tier1_pending(call->conf, &room)) {
+            return ngx_http_admission_api_unavailable(call->request);
+        }
+
         return ngx_http_admission_queue_send(call);
     }
 
@@ -358,7 +365,9 @@ ngx_http_admission_queue_looked(void *data, ngx_int_t rc, int64_t changed,
 
     ngx_http_admission_api_resume(call);
 
-    if (rc == NGX_OK) {
+    if (rc == NGX_OK
+        && !ngx_http_admission_tier1_pending(call->conf, room))
+    {
         ngx_http_admission_tier1_told(call->request, room);
         rc = ngx_http_admission_queue_send(call);
 

@@ -557,10 +557,13 @@ ngx_http_admission_schedule_learned_event(redisReply *element)
     if (!named
         && ngx_http_admission_events_working() > NGX_HTTP_ADMISSION_UNNAMED)
     {
+        ngx_http_admission_event_unwatched();
         return;
     }
 
-    (void) ngx_http_admission_event_watch(&id, named);
+    if (ngx_http_admission_event_watch(&id, named) != NGX_OK) {
+        ngx_http_admission_event_unwatched();
+    }
 }
 
 

@@ -9,6 +9,7 @@
 #include <ngx_http.h>
 
 #include "ngx_http_admission_reason.h"
+#include "ngx_http_admission_rooms.h"
 #include "ngx_http_admission_tier1.h"
 #include "ngx_http_admission_token.h"
 #include "ngx_http_admission_visitor.h"
@@ -78,6 +79,16 @@ ngx_http_admission_tier1_room(ngx_http_request_t *r, ngx_str_t *event,
     *room = ctx->room;
 
     return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_http_admission_tier1_pending(ngx_http_admission_event_conf_t *conf,
+    ngx_http_admission_room_t *room)
+{
+    return !room->active
+           && conf->vwr == NGX_HTTP_ADMISSION_VWR_ON
+           && !ngx_http_admission_rooms_configured();
 }
 
 

@@ -34,6 +34,10 @@ ngx_int_t ngx_http_admission_tier1_mode(ngx_http_request_t *r,
 ngx_int_t ngx_http_admission_tier1_room(ngx_http_request_t *r,
     ngx_str_t *event, ngx_http_admission_room_t *room);
 
+/* it is inactive, and about to be activated since the configuration says so */
+ngx_uint_t ngx_http_admission_tier1_pending(
+    ngx_http_admission_event_conf_t *conf, ngx_http_admission_room_t *room);
+
 /* what it was told; room NULL: nothing */
 void ngx_http_admission_tier1_told(ngx_http_request_t *r,
     ngx_http_admission_room_t *room);

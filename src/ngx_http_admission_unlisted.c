@@ -36,9 +36,22 @@
 #define NGX_HTTP_ADMISSION_UNLISTED_ASKS    10      /* at most */
 #define NGX_HTTP_ADMISSION_UNLISTED_LOOKS   65536   /* at events at once */
 
+#define NGX_HTTP_ADMISSION_UNLISTED_LEFT    600000  /* ms for which Redis keeps
+                                                       what an event without
+                                                       users leaves: 4 times as
+                                                       many as may have users
+                                                       may be made of new ids at
+                                                       once, and as many as
+                                                       that in this time, */
+#define NGX_HTTP_ADMISSION_UNLISTED_MADE    4
+#define NGX_HTTP_ADMISSION_UNLISTED_KEPT    8       /* and a user or an address
+                                                       may have been in so many
+                                                       times as many in this
+                                                       time as at once */
+
 #define NGX_HTTP_ADMISSION_SHARE_ROOM       1024    /* bytes of the zone for a
                                                        user's */
-#define NGX_HTTP_ADMISSION_SHARES_MAX       64      /* kept of one */
+#define NGX_HTTP_ADMISSION_SHARES_MAX       256     /* kept of one */
 #define NGX_HTTP_ADMISSION_SHARES_END       4096    /* that end at once */
 
 
@@ -61,9 +74,13 @@ struct ngx_http_admission_share_s {
     ngx_http_admission_share_t  *address;       /* where it counts; NULL: it
                                                    does not */
     ngx_msec_t                   expire;
+    unsigned                     left:1;        /* the user is not in any more
+                                                   */
 
     /* of an address */
     ngx_uint_t                   users;         /* 0: it is a user's */
+    ngx_uint_t                   in;            /* of them, that have not left
+                                                   */
 };
 
 
@@ -101,7 +118,11 @@ static void ngx_http_admission_guest_hash(ngx_http_admission_guest_t *guest,
 static ngx_http_admission_share_t **ngx_http_admission_share_lookup_locked(
     ngx_http_admission_zone_t *zone, uint64_t who, uint64_t event);
 static ngx_uint_t ngx_http_admission_shares_locked(
-    ngx_http_admission_zone_t *zone, uint64_t who);
+    ngx_http_admission_zone_t *zone, uint64_t who, ngx_uint_t *in);
+static void ngx_http_admission_share_left_locked(
+    ngx_http_admission_zone_t *zone, ngx_http_admission_guest_hash_t *gh);
+static ngx_uint_t ngx_http_admission_unlisted_made_locked(
+    ngx_http_admission_zone_t *zone, ngx_uint_t limit);
 static ngx_uint_t ngx_http_admission_share_use_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_guest_hash_t *gh,
     ngx_uint_t address);
@@ -115,6 +136,8 @@ static void ngx_http_admission_share_delete_locked(
     ngx_http_admission_zone_t *zone, ngx_http_admission_share_t *share);
 static void ngx_http_admission_shares_expire_locked(
     ngx_http_admission_zone_t *zone);
+static void ngx_http_admission_shares_end_locked(
+    ngx_http_admission_zone_t *zone, ngx_queue_t *shares);
 
 
 /* of the configuration of this worker; NULL: it is none */
@@ -329,7 +352,7 @@ ngx_http_admission_bound_e
 ngx_http_admission_unlisted_join(ngx_http_admission_guest_t *guest,
     ngx_uint_t dry_run, ngx_uint_t *empty)
 {
-    ngx_uint_t                        limit, known;
+    ngx_uint_t                        limit, known, fresh;
     ngx_http_admission_zone_t        *zone;
     ngx_http_admission_bound_e        bound;
     ngx_http_admission_event_node_t  *en;
@@ -357,8 +380,12 @@ ngx_http_admission_unlisted_join(ngx_http_admission_guest_t *guest,
 
     known = ngx_http_admission_unlisted_known(en);
 
+    fresh = (!known && (en == NULL || en->state.epoch == 0));
+
     if (bound == NGX_HTTP_ADMISSION_BOUND_NONE
-        && !known && zone->sh->unlisted.n >= limit)
+        && ((!known && zone->sh->unlisted.n >= limit)
+            || (fresh && ngx_http_admission_unlisted_made_locked(zone, limit)
+                         >= NGX_HTTP_ADMISSION_UNLISTED_MADE * limit)))
     {
         bound = NGX_HTTP_ADMISSION_BOUND_EVENTS;
     }
@@ -376,6 +403,7 @@ ngx_http_admission_unlisted_join(ngx_http_admission_guest_t *guest,
             == NGX_OK)
         {
             guest->reserved = 1;
+            zone->sh->unlisted.made += fresh;
 
         } else if (!dry_run) {
 
@@ -396,6 +424,29 @@ done:
     ngx_http_admission_zone_unlock(zone);
 
     return bound;
+}
+
+
+/* how many ids were new of late, the earlier the less they count */
+
+static ngx_uint_t
+ngx_http_admission_unlisted_made_locked(ngx_http_admission_zone_t *zone,
+    ngx_uint_t limit)
+{
+    uint64_t                        n;
+    ngx_http_admission_unlisted_t  *ul;
+
+    ul = &zone->sh->unlisted;
+
+    n = (uint64_t) ngx_http_admission_zone_since(ul->made_at) * limit
+        / NGX_HTTP_ADMISSION_UNLISTED_LEFT;
+
+    if (n) {
+        ul->made -= ngx_min(ul->made, n);
+        ul->made_at = ngx_current_msec;
+    }
+
+    return ul->made;
 }
 
 
@@ -459,22 +510,40 @@ static ngx_http_admission_bound_e
 ngx_http_admission_shares_bound_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_guest_hash_t *gh, ngx_uint_t address)
 {
-    if (*ngx_http_admission_share_lookup_locked(zone, gh->user, gh->event)) {
+    ngx_uint_t                   all, in;
+    ngx_http_admission_share_t  *share;
+
+    share = *ngx_http_admission_share_lookup_locked(zone, gh->user, gh->event);
+
+    if (share && !share->left) {
         return NGX_HTTP_ADMISSION_BOUND_NONE;
     }
 
-    if (ngx_http_admission_shares_locked(zone, gh->user)
-        >= NGX_HTTP_ADMISSION_UNLISTED_USER)
+    all = ngx_http_admission_shares_locked(zone, gh->user, &in);
+
+    if (in >= NGX_HTTP_ADMISSION_UNLISTED_USER
+        || (share == NULL && all >= NGX_HTTP_ADMISSION_UNLISTED_KEPT
+                                    * NGX_HTTP_ADMISSION_UNLISTED_USER))
     {
         return NGX_HTTP_ADMISSION_BOUND_USER;
     }
 
-    if (address
-        && *ngx_http_admission_share_lookup_locked(zone, gh->address,
-                                                   gh->event)
-           == NULL
-        && ngx_http_admission_shares_locked(zone, gh->address)
-           >= NGX_HTTP_ADMISSION_UNLISTED_ADDRESS)
+    if (!address) {
+        return NGX_HTTP_ADMISSION_BOUND_NONE;
+    }
+
+    share = *ngx_http_admission_share_lookup_locked(zone, gh->address,
+                                                    gh->event);
+
+    if (share && share->in) {
+        return NGX_HTTP_ADMISSION_BOUND_NONE;
+    }
+
+    all = ngx_http_admission_shares_locked(zone, gh->address, &in);
+
+    if (in >= NGX_HTTP_ADMISSION_UNLISTED_ADDRESS
+        || (share == NULL && all >= NGX_HTTP_ADMISSION_UNLISTED_KEPT
+                                    * NGX_HTTP_ADMISSION_UNLISTED_ADDRESS))
     {
         return NGX_HTTP_ADMISSION_BOUND_ADDRESS;
     }
@@ -568,7 +637,12 @@ ngx_http_admission_unlisted_out(ngx_http_admission_guest_t *guest,
 
     ngx_http_admission_zone_lock(zone);
 
-    ngx_http_admission_share_shorten_locked(zone, &gh, left);
+    if (left || guest->charged) {
+        ngx_http_admission_share_shorten_locked(zone, &gh, left);
+
+    } else {
+        ngx_http_admission_share_left_locked(zone, &gh);
+    }
 
     if (guest->reserved) {
         ngx_http_admission_unlisted_release_locked(zone, &guest->event);
@@ -700,6 +774,9 @@ ngx_http_admission_unlisted_init(ngx_http_admission_shctx_t *sh)
     ngx_queue_init(&ul->events);
     ngx_queue_init(&ul->asked);
     ngx_queue_init(&ul->users);
+    ngx_queue_init(&ul->ending);
+    ngx_queue_init(&ul->gone);
+    ul->made = 0;
 
     ul->n = 0;
     ul->nusers = 0;
@@ -758,22 +835,28 @@ ngx_http_admission_share_lookup_locked(ngx_http_admission_zone_t *zone,
 }
 
 
-/* how many a user or an address has */
+/* how many a user or an address has, and of those in which they are, *in */
 
 static ngx_uint_t
 ngx_http_admission_shares_locked(ngx_http_admission_zone_t *zone,
-    uint64_t who)
+    uint64_t who, ngx_uint_t *in)
 {
     ngx_uint_t                   n;
     ngx_http_admission_share_t  *share;
 
     n = 0;
+    *in = 0;
 
     for (share = zone->sh->unlisted.shares[who & zone->sh->unlisted.mask];
          share;
          share = share->next)
     {
-        n += (share->who == who);
+        if (share->who != who) {
+            continue;
+        }
+
+        n++;
+        *in += share->users ? (share->in != 0) : !share->left;
     }
 
     return n;
@@ -786,7 +869,7 @@ static ngx_uint_t
 ngx_http_admission_share_use_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_guest_hash_t *gh, ngx_uint_t address)
 {
-    ngx_uint_t                        new;
+    ngx_uint_t                        new, in;
     ngx_http_admission_share_t       *share, *at;
     ngx_http_admission_unlisted_t    *ul;
     ngx_http_admission_event_conf_t  *conf;
@@ -802,9 +885,17 @@ ngx_http_admission_share_use_locked(ngx_http_admission_zone_t *zone,
     if (share) {
         ngx_queue_remove(&share->queue);
 
+        if (share->left) {
+            share->left = 0;
+
+            if (share->address) {
+                share->address->in++;
+            }
+        }
+
     } else {
 
-        if (ngx_http_admission_shares_locked(zone, gh->user)
+        if (ngx_http_admission_shares_locked(zone, gh->user, &in)
             >= NGX_HTTP_ADMISSION_SHARES_MAX)
         {
             return 0;
@@ -832,7 +923,7 @@ ngx_http_admission_share_use_locked(ngx_http_admission_zone_t *zone,
     at = *ngx_http_admission_share_lookup_locked(zone, gh->address, gh->event);
 
     if (at == NULL
-        && ngx_http_admission_shares_locked(zone, gh->address)
+        && ngx_http_admission_shares_locked(zone, gh->address, &in)
            < NGX_HTTP_ADMISSION_SHARES_MAX)
     {
         at = ngx_http_admission_share_new_locked(zone, gh->address, gh->event,
@@ -841,6 +932,7 @@ ngx_http_admission_share_use_locked(ngx_http_admission_zone_t *zone,
 
     if (at) {
         at->users++;
+        at->in++;
         share->address = at;
     }
 
@@ -876,7 +968,9 @@ ngx_http_admission_share_new_locked(ngx_http_admission_zone_t *zone,
             break;
         }
 
-        q = ngx_queue_last(&ul->users);
+        q = ngx_queue_last(!ngx_queue_empty(&ul->gone) ? &ul->gone
+                           : !ngx_queue_empty(&ul->ending) ? &ul->ending
+                           : &ul->users);
 
         if (q == ngx_queue_sentinel(&ul->users)
             || (keep && q == &keep->queue))
@@ -899,7 +993,7 @@ ngx_http_admission_share_new_locked(ngx_http_admission_zone_t *zone,
 }
 
 
-/* it ends in so many ms, if it has not by then: before all others */
+/* it ends in so many ms, if it has not by then */
 
 static void
 ngx_http_admission_share_shorten_locked(ngx_http_admission_zone_t *zone,
@@ -921,7 +1015,34 @@ ngx_http_admission_share_shorten_locked(ngx_http_admission_zone_t *zone,
     share->expire = ngx_current_msec + left;
 
     ngx_queue_remove(&share->queue);
-    ngx_queue_insert_tail(&zone->sh->unlisted.users, &share->queue);
+    ngx_queue_insert_head(&zone->sh->unlisted.ending, &share->queue);
+}
+
+
+/* the user was in, and is no more; what that left is kept for a while */
+
+static void
+ngx_http_admission_share_left_locked(ngx_http_admission_zone_t *zone,
+    ngx_http_admission_guest_hash_t *gh)
+{
+    ngx_http_admission_share_t  *share;
+
+    share = *ngx_http_admission_share_lookup_locked(zone, gh->user, gh->event);
+
+    if (share == NULL || share->left) {
+        return;
+    }
+
+    share->left = 1;
+
+    if (share->address) {
+        share->address->in--;
+    }
+
+    share->expire = ngx_current_msec + NGX_HTTP_ADMISSION_UNLISTED_LEFT;
+
+    ngx_queue_remove(&share->queue);
+    ngx_queue_insert_head(&zone->sh->unlisted.gone, &share->queue);
 }
 
 
@@ -934,6 +1055,10 @@ ngx_http_admission_share_delete_locked(ngx_http_admission_zone_t *zone,
     ngx_http_admission_share_t  *at;
 
     at = share->address;
+
+    if (at && !share->left) {
+        at->in--;
+    }
 
     if (at && --at->users == 0) {
         *ngx_http_admission_share_lookup_locked(zone, at->who, at->event)
@@ -954,14 +1079,24 @@ ngx_http_admission_share_delete_locked(ngx_http_admission_zone_t *zone,
 static void
 ngx_http_admission_shares_expire_locked(ngx_http_admission_zone_t *zone)
 {
+    ngx_http_admission_shares_end_locked(zone, &zone->sh->unlisted.gone);
+    ngx_http_admission_shares_end_locked(zone, &zone->sh->unlisted.ending);
+    ngx_http_admission_shares_end_locked(zone, &zone->sh->unlisted.users);
+}
+
+
+static void
+ngx_http_admission_shares_end_locked(ngx_http_admission_zone_t *zone,
+    ngx_queue_t *shares)
+{
     ngx_uint_t                   n;
     ngx_queue_t                 *q;
     ngx_http_admission_share_t  *share;
 
     for (n = 0; n < NGX_HTTP_ADMISSION_SHARES_END; n++) {
-        q = ngx_queue_last(&zone->sh->unlisted.users);
+        q = ngx_queue_last(shares);
 
-        if (q == ngx_queue_sentinel(&zone->sh->unlisted.users)) {
+        if (q == ngx_queue_sentinel(shares)) {
             return;
         }
 

@@ -15,6 +15,7 @@
 #include "ngx_http_admission_ticket.h"
 #include "ngx_http_admission_visitor.h"
 #include "ngx_http_admission_vwr_api.h"
+#include "ngx_http_admission_tier1.h"
 
 
 static ngx_int_t ngx_http_admission_vwr_check(
@@ -107,6 +108,11 @@ ngx_http_admission_vwr_ticket(ngx_http_admission_api_call_t *call,
         return ngx_http_admission_vwr_not_found(call);
 
     default: /* NGX_OK */
+
+        if (ngx_http_admission_tier1_pending(call->conf, &standing.room)) {
+            return ngx_http_admission_api_unavailable(call->request);
+        }
+
         return standing.admitted
                ? ngx_http_admission_vwr_admitted(call, ticket, &standing)
                : ngx_http_admission_vwr_waiting(call, ticket, &standing);

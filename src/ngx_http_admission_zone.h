@@ -249,6 +249,9 @@ void ngx_http_admission_events_recall(void);
 void ngx_http_admission_watchful(ngx_msec_t ms);
 ngx_uint_t ngx_http_admission_is_watchful(void);
 
+/* there is an event that this host does not look after */
+void ngx_http_admission_event_unwatched(void);
+
 /* how many events are looked after */
 ngx_uint_t ngx_http_admission_events_working(void);
 

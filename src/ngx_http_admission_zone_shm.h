@@ -90,6 +90,9 @@ typedef struct {
     ngx_uint_t                  mask;
     ngx_queue_t                 users;      /* their shares, first to expire
                                                last */
+    ngx_queue_t                 ending;     /* likewise, of those that end
+                                               sooner than usual, */
+    ngx_queue_t                 gone;       /* and of users who have left */
     ngx_uint_t                  nusers;
     ngx_uint_t                  max;
 
@@ -99,6 +102,11 @@ typedef struct {
     ngx_msec_t                  looked;     /* since when ids that are not
                                                known were asked for */
     ngx_uint_t                  looks;      /* so many of them */
+
+    ngx_uint_t                  made;       /* ids that were new of late: what
+                                               they leave in Redis stays for a
+                                               while */
+    ngx_msec_t                  made_at;    /* as of then */
 } ngx_http_admission_unlisted_t;
 
 
