@@ -641,6 +641,27 @@ ngx_http_admission_is_watchful(void)
 
 
 void
+ngx_http_admission_event_doubt(ngx_str_t *id)
+{
+    ngx_http_admission_event_node_t  *en;
+
+    ngx_http_admission_zone_lock(ngx_http_admission_zone);
+
+    en = ngx_http_admission_event_lookup_locked(ngx_http_admission_zone, id);
+
+    if (en && en->state.epoch) {
+        en->untold = 1;
+        en->told = 0;
+
+        ngx_http_admission_event_soon_locked(ngx_http_admission_zone, en,
+                                             NGX_HTTP_ADMISSION_TELL);
+    }
+
+    ngx_http_admission_zone_unlock(ngx_http_admission_zone);
+}
+
+
+void
 ngx_http_admission_event_unwatched(void)
 {
     ngx_http_admission_zone_lock(ngx_http_admission_zone);

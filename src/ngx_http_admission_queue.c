@@ -38,6 +38,7 @@ typedef struct {
     ngx_msec_t                         issued;
     unsigned                           step:1;
     unsigned                           leaves:1;
+    unsigned                           beacon:1;
     unsigned                           wakes:1;     /* the schedule */
     unsigned                           tells:1;     /* other hosts */
     ngx_uint_t                         life;        /* of the zone */
@@ -59,7 +60,15 @@ static ngx_http_admission_queue_call_t *ngx_http_admission_queue_call(
     void *data);
 static void ngx_http_admission_queue_tell(ngx_str_t *event, int64_t now);
 static void ngx_http_admission_queue_news_end(void);
+static void ngx_http_admission_queue_timed(void *data, ngx_int_t rc,
+    redisReply *reply);
 
+static ngx_http_admission_redis_call_t *ngx_http_admission_queue_run(
+    ngx_http_admission_args_t *args, ngx_http_admission_script_t *script,
+    ngx_http_admission_queue_call_t *qc);
+static void ngx_http_admission_queue_detach(void *data);
+static void ngx_http_admission_queue_nobody(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer);
 static void ngx_http_admission_queue_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static void ngx_http_admission_queue_news(ngx_http_admission_queue_call_t *qc,
@@ -171,9 +180,8 @@ ngx_http_admission_queue_ask(ngx_http_admission_queue_ask_t *ask,
         ngx_http_admission_queue_mark(&ask->event);
     }
 
-    return ngx_http_admission_args_run(&args,
+    return ngx_http_admission_queue_run(&args,
                          &ngx_http_admission_script_queue_check,
-                         ngx_http_admission_queue_done,
                          ngx_http_admission_queue_call(&ask->event, NULL, done,
                                                        data));
 }
@@ -211,14 +219,18 @@ ngx_http_admission_queue_leave(ngx_str_t *event,
 
     qc = ngx_http_admission_queue_call(event, user, done, data);
 
+    if (qc && beacon) {
+        qc->beacon = 1;
+        qc->tells = 1;
+    }
+
     if (qc && !beacon) {
         qc->leaves = 1;
         qc->keep = ngx_http_admission_queue_keep(conf->token_ttl);
     }
 
-    return ngx_http_admission_args_run(&args,
+    return ngx_http_admission_queue_run(&args,
                                         &ngx_http_admission_script_queue_leave,
-                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -257,9 +269,8 @@ ngx_http_admission_queue_admin(ngx_http_admission_queue_admin_e what,
         }
     }
 
-    return ngx_http_admission_args_run(&args,
+    return ngx_http_admission_queue_run(&args,
                                         &ngx_http_admission_script_queue_admin,
-                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -290,9 +301,8 @@ ngx_http_admission_queue_step(ngx_str_t *event,
         qc->keep = ngx_http_admission_queue_keep(conf->token_ttl);
     }
 
-    return ngx_http_admission_args_run(&args,
+    return ngx_http_admission_queue_run(&args,
                                         &ngx_http_admission_script_queue_step,
-                                        ngx_http_admission_queue_done,
                                         qc);
 }
 
@@ -417,6 +427,72 @@ ngx_http_admission_queue_forget(int64_t before)
     (void) ngx_http_admission_key_call(4, argv, NULL, NULL);
 
     ngx_http_admission_queue_news_end();
+}
+
+
+void
+ngx_http_admission_queue_time(void)
+{
+    ngx_str_t                         argv[1];
+    ngx_msec_t                       *issued;
+    ngx_http_admission_redis_call_t  *call;
+
+    if (ngx_http_admission_redis() == NULL) {
+        return;
+    }
+
+    issued = ngx_alloc(sizeof(ngx_msec_t), ngx_cycle->log);
+    if (issued == NULL) {
+        return;
+    }
+
+    *issued = ngx_current_msec;
+
+    ngx_str_set(&argv[0], "TIME");
+
+    call = ngx_http_admission_redis_call(ngx_http_admission_redis(), 1, argv,
+                                         0, ngx_http_admission_queue_timed,
+                                         issued);
+    if (call) {
+        ngx_http_admission_redis_own(call, issued);
+
+    } else {
+        ngx_free(issued);
+    }
+}
+
+
+/* s and us, in text */
+
+static void
+ngx_http_admission_queue_timed(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_msec_t *issued = data;
+
+    int64_t      s, us;
+    redisReply  *text;
+
+    if (rc != NGX_OK
+        || reply->type != REDIS_REPLY_ARRAY
+        || reply->elements != 2
+        || reply->element[0]->type != REDIS_REPLY_STRING
+        || reply->element[1]->type != REDIS_REPLY_STRING)
+    {
+        return;
+    }
+
+    text = reply->element[0];
+    s = ngx_atoof((u_char *) text->str, text->len);
+
+    text = reply->element[1];
+    us = ngx_atoof((u_char *) text->str, text->len);
+
+    if (s < 0 || us < 0 || s > NGX_HTTP_ADMISSION_NUMBER_MAX / 1000000 - 1) {
+        return;
+    }
+
+    ngx_http_admission_time_observed(s * 1000000 + us,
+                                     ngx_current_msec - *issued);
 }
 
 
@@ -594,6 +670,7 @@ ngx_http_admission_queue_call(ngx_str_t *event, ngx_str_t *user,
     qc->issued = ngx_current_msec;
     qc->step = 0;
     qc->leaves = 0;
+    qc->beacon = 0;
     qc->wakes = 0;
     qc->tells = 0;
     qc->life = 0;
@@ -635,6 +712,46 @@ ngx_http_admission_queue_mark(ngx_str_t *event)
 }
 
 
+/*
+ * Whoever calls may go away before the answer; what it says, of who is out most
+ * of all, is for this host, and for the others, all the same.
+ */
+
+static ngx_http_admission_redis_call_t *
+ngx_http_admission_queue_run(ngx_http_admission_args_t *args,
+    ngx_http_admission_script_t *script, ngx_http_admission_queue_call_t *qc)
+{
+    ngx_http_admission_redis_call_t  *call;
+
+    call = ngx_http_admission_args_run(args, script,
+                                       ngx_http_admission_queue_done, qc);
+    if (call) {
+        ngx_http_admission_redis_on_detach(call,
+                                           ngx_http_admission_queue_detach);
+    }
+
+    return call;
+}
+
+
+static void
+ngx_http_admission_queue_detach(void *data)
+{
+    ngx_http_admission_queue_call_t *qc = data;
+
+    qc->done = ngx_http_admission_queue_nobody;
+    qc->data = NULL;
+}
+
+
+static void
+ngx_http_admission_queue_nobody(void *data, ngx_int_t rc,
+    ngx_http_admission_queue_answer_t *answer)
+{
+    /* there is nobody to be told */
+}
+
+
 static void
 ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 {
@@ -662,6 +779,13 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                                                        &waits)
                    != NGX_OK)))
     {
+        if (!qc->step) {
+
+            /* it may have been carried out, and nobody was told */
+
+            ngx_http_admission_event_doubt(&qc->event);
+        }
+
         qc->done(qc->data, NGX_ERROR, NULL);
         return;
     }
@@ -692,6 +816,11 @@ ngx_http_admission_queue_done(void *data, ngx_int_t rc, redisReply *reply)
         && answer.expires > answer.now / 1000)
     {
         now.ends = answer.expires - answer.now / 1000;
+    }
+
+    if (qc->beacon) {
+        now.ends = NGX_HTTP_ADMISSION_BEACON + 100;
+        qc->tells = (answer.size + answer.active > 0);
     }
 
     /* the schedule itself decides whether it goes on */

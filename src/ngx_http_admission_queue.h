@@ -185,6 +185,9 @@ ngx_http_admission_redis_call_t *ngx_http_admission_queue_heard(int64_t since,
     ngx_http_admission_redis_done_pt done, void *data);
 void ngx_http_admission_queue_forget(int64_t before);
 
+/* has the host learn what time it is, by Redis */
+void ngx_http_admission_queue_time(void);
+
 
 /*
  * Whether no operator named the event, by a line or, as the host knows, by the

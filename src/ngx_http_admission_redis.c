@@ -336,6 +336,14 @@ ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis)
 
 
 void
+ngx_http_admission_redis_on_detach(ngx_http_admission_redis_call_t *call,
+    ngx_http_admission_redis_detach_pt detach)
+{
+    call->detach = detach;
+}
+
+
+void
 ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
     void *memory)
 {
@@ -346,8 +354,14 @@ ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
 void
 ngx_http_admission_redis_cancel(ngx_http_admission_redis_call_t *call)
 {
-    call->done = NULL;
-    call->data = NULL;
+    if (call->detach) {
+        call->detach(call->data);
+        call->background = 1;
+
+    } else {
+        call->done = NULL;
+        call->data = NULL;
+    }
 
     if (ngx_exiting) {
         ngx_http_admission_redis_leave(call->redis);
@@ -598,13 +612,20 @@ ngx_http_admission_redis_late(ngx_http_admission_redis_call_t *call)
     done = call->done;
     data = call->data;
 
-    call->done = NULL;
-    call->data = NULL;
+    if (call->detach == NULL) {
+        call->done = NULL;
+        call->data = NULL;
+    }
 
     ngx_http_admission_redis_count_break();
 
     if (done) {
         done(data, NGX_ERROR, NULL);
+    }
+
+    if (call->detach) {
+        call->detach(data);
+        call->background = 1;
     }
 }
 
@@ -717,6 +738,7 @@ ngx_http_admission_redis_alloc(ngx_http_admission_redis_t *redis, size_t size)
     call->redis = redis;
     call->script = NULL;
     call->own = NULL;
+    call->detach = NULL;
     call->kind = 0;
     call->background = redis->background;
     call->size = size;

@@ -63,6 +63,10 @@ typedef void (*ngx_http_admission_redis_done_pt)(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
+/* the owner of a call goes away, or was told that there is no answer in time */
+typedef void (*ngx_http_admission_redis_detach_pt)(void *data);
+
+
 /*
  * Configuration: "admission_redis url... [param=value...]".  The parser
  * returns NGX_CONF_OK, or logs the value and what is allowed and returns
@@ -162,6 +166,14 @@ void ngx_http_admission_redis_leave(ngx_http_admission_redis_t *redis);
  */
 void ngx_http_admission_redis_own(ngx_http_admission_redis_call_t *call,
     void *memory);
+
+/*
+ * The answer matters to others than the owner: a completion comes all the same,
+ * with data detached from the owner, which data has to outlive (see _own()).
+ * That is so after a cancel, and a second time after a deadline.
+ */
+void ngx_http_admission_redis_on_detach(ngx_http_admission_redis_call_t *call,
+    ngx_http_admission_redis_detach_pt detach);
 
 /*
  * The owner goes away: its completion will not be called, the reply is read

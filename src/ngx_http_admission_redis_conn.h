@@ -106,6 +106,8 @@ struct ngx_http_admission_redis_call_s {
     ngx_http_admission_redis_done_pt       done;     /* NULL: cancelled */
     void                                  *data;
     void                                  *own;      /* freed with the call */
+    ngx_http_admission_redis_detach_pt     detach;   /* NULL: the answer is for
+                                                        the owner alone */
     ngx_uint_t                             kind;     /* it is counted as */
     uint64_t                               issued;   /* us, when */
     unsigned                               background:1;

@@ -49,6 +49,8 @@
 #define NGX_HTTP_ADMISSION_NEWS_LATE    3000000 /* us that they may come behind
                                                    others that are later */
 #define NGX_HTTP_ADMISSION_NEWS_KEEP    60000000        /* us */
+#define NGX_HTTP_ADMISSION_NEWS_TIME    1000    /* ms between questions for
+                                                   Redis's time */
 #define NGX_HTTP_ADMISSION_NEWS_TRIM    10000   /* ms between trimming them */
 #define NGX_HTTP_ADMISSION_WATCHFUL     60000   /* ms, after something that says
                                                    that news can't be relied on
@@ -107,6 +109,7 @@ static struct {
 static struct {
     ngx_msec_t                          last;
     ngx_msec_t                          trimmed;
+    ngx_msec_t                          timed;
     int64_t                             asked;      /* us, when the read under
                                                        way began, */
     int64_t                             since;      /* and from when on it is
@@ -205,8 +208,9 @@ ngx_http_admission_schedule_tick(ngx_event_t *ev)
            >= NGX_HTTP_ADMISSION_LISTEN)
     {
         ngx_http_admission_schedule_listen(
-                                         ngx_http_admission_schedule_news.heard
-                                         - NGX_HTTP_ADMISSION_NEWS_LATE);
+                              ngx_min(ngx_http_admission_schedule_news.heard,
+                                      ngx_http_admission_now_us())
+                              - NGX_HTTP_ADMISSION_NEWS_LATE);
     }
 
     /* what was missed meanwhile is told by no news */
@@ -583,6 +587,15 @@ ngx_http_admission_schedule_listen(int64_t since)
         ngx_http_admission_schedule_news.out = 1;
         ngx_http_admission_schedule_news.since = since;
         ngx_http_admission_schedule_news.asked = ngx_http_admission_now_us();
+    }
+
+    /* where no script is run nobody else tells what Redis's clock does */
+
+    if (ngx_current_msec - ngx_http_admission_schedule_news.timed
+        >= NGX_HTTP_ADMISSION_NEWS_TIME)
+    {
+        ngx_http_admission_schedule_news.timed = ngx_current_msec;
+        ngx_http_admission_queue_time();
     }
 
     if (ngx_current_msec - ngx_http_admission_schedule_news.trimmed
