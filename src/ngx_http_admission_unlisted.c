@@ -403,6 +403,7 @@ ngx_http_admission_unlisted_join(ngx_http_admission_guest_t *guest,
             == NGX_OK)
         {
             guest->reserved = 1;
+            guest->fresh = fresh;
             zone->sh->unlisted.made += fresh;
 
         } else if (!dry_run) {
@@ -666,6 +667,10 @@ ngx_http_admission_unlisted_failed(ngx_http_admission_guest_t *guest,
     ngx_http_admission_guest_hash(guest, &gh);
 
     ngx_http_admission_zone_lock(zone);
+
+    if (guest->fresh && zone->sh->unlisted.made) {
+        zone->sh->unlisted.made--;
+    }
 
     if (guest->charged) {
         ngx_http_admission_share_shorten_locked(zone, &gh,

@@ -49,6 +49,7 @@ typedef struct {
 
     /* what ngx_http_admission_unlisted_join() took, to be given back */
     unsigned                    charged:1;
+    unsigned                    fresh:1;    /* the id was new */
     unsigned                    reserved:1;
 } ngx_http_admission_guest_t;
 

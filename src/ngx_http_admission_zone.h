@@ -250,8 +250,8 @@ void ngx_http_admission_watchful(ngx_msec_t ms);
 ngx_uint_t ngx_http_admission_is_watchful(void);
 
 /*
- * Whether something changed in the event is not known: it is looked at soon, and
- * other hosts are told then.
+ * Whether something changed in the event is not known: it is looked at soon,
+ * and other hosts are told then.
  */
 void ngx_http_admission_event_doubt(ngx_str_t *id);
 

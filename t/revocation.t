@@ -63,6 +63,28 @@ my $stats = $site->redis->stats_of(sub { gate(0, 'ann', $again) for 1 .. 50 });
 cmp_ok($stats->{get} // 0, '<', 40, 'no call to Redis for a request');
 
 
+# whoever called is gone before the answer: what was ended is ended all the same,
+# on both hosts
+for my $n (1 .. 5) {
+    my $gone = enter("gone-$n");
+    is(gate($_, "gone-$n", $gone), 200, "gone-$n is in, instance $_") for 0, 1;
+
+    my $connection = Admission::HTTP->connect($site->port(0));
+    $connection->send(Admission::HTTP::compose(
+        POST => '/api/queue/leave/concert', bearer => $site->user("gone-$n")));
+    $connection->close;
+
+    my $from = time;
+    my $left = wait_until { !defined $site->redis->cmd(
+        'ZSCORE', $site->key('active'), "gone-$n") } 3;
+
+    # NGINX may see the end of the connection before it has asked Redis
+    next if !$left;
+    within_a_second(refused_after($_, "gone-$n", $gone, $from),
+                    "gone-$n is out, instance $_") for 0, 1;
+}
+
+
 # clear
 my %in = map { $_ => enter($_) } qw(ben cho);
 $start = time;

@@ -102,6 +102,43 @@ subtest 'nobody waits for nothing' => sub {
 };
 
 
+# A page that closes says so by a beacon: carried out where nothing else is due.
+subtest 'a beacon' => sub {
+    my $s = Admission::Site->start(instances => 2,
+                                   events => 'concert threshold=5;');
+
+    $s->call(0, 'ann', POST => 'check');
+    my $start = time;
+    $s->call(0, 'ann', POST => 'leave',
+             headers => [ 'Sec-Fetch-Mode', 'no-cors' ]);
+    my $left = wait_until {
+        !$s->redis->cmd('ZCARD', '{concert}:active') } 20;
+    ok($left, 'it is carried out');
+    cmp_ok(time - $start, '<', 10 + 3 * slow, 'after ten seconds');
+};
+
+
+# Redis's clock goes back by less than a gap: hosts go on to hear of each other.
+subtest 'a clock that was set back' => sub {
+    my $s = Admission::Site->start(instances => 2, redis_opt => { clock => 1 },
+                                   events => 'concert threshold=5;');
+    my $token = $s->call(0, 'ann', POST => 'check')->json->{entryToken};
+    my $gate = sub {
+        return request($s->port(1), 'GET', '/gated', bearer => $s->user('ann'),
+                       headers => [ 'X-Queue-Entry-Token' => $token ])->status;
+    };
+    ok((wait_until { $gate->() == 200 } 5), 'ann is in');
+    sleep 2;
+    $s->redis->set_clock(-12);
+    sleep 2;
+
+    my $start = time;
+    $s->call(0, 'ann', POST => 'leave');
+    ok((wait_until { $gate->() == 403 } 10), 'who leaves is out elsewhere');
+    cmp_ok(time - $start, '<', 3 * slow, 'soon');
+};
+
+
 # A slot that ends where nobody waits: by the time of it, on every host.
 subtest 'the end of a slot' => sub {
     my $s = Admission::Site->start(

@@ -505,4 +505,53 @@ subtest 'a small zone' => sub {
     is counted($site), 20, 'as is known';
 };
 
+# Who joins and leaves one after the other fills neither Redis nor the list: what
+# they leave stays for ten minutes.
+subtest 'join, leave, the next one' => sub {
+    my $s = Admission::Site->start(events => 'default threshold=5;
+                                              listed threshold=5;');
+    my %status;
+    my $connection = Admission::HTTP->connect($s->port);
+
+    for my $n (1 .. 200) {
+        my $r = $connection->request(POST => "/api/queue/check/churn-$n",
+                                     bearer => $s->user('mallory'));
+        $status{ $r->status }++;
+        $connection->request(POST => "/api/queue/leave/churn-$n",
+                             bearer => $s->user('mallory'))
+            if $r->status == 200;
+    }
+    is($status{200}, 32, 'so many of one user');
+    is($status{503}, 168, 'the others are refused');
+    is($connection->request(POST => '/api/queue/check/listed',
+                            bearer => $s->user('mallory'))->status, 200,
+       'what has a line is not');
+    is($connection->request(POST => '/api/queue/check/churn-1',
+                            bearer => $s->user('mallory'))->status, 200,
+       'nor one that there was before');
+};
+
+
+# Beacons of others do not keep a user's share from ending.
+subtest 'shares end, whatever others do' => sub {
+    my $s = Admission::Site->start(
+        events => 'default threshold=5 active_ttl=3s seen_ttl=3s claim_ttl=2s;');
+    my $join = sub ($user, $id) {
+        return request($s->port, POST => "/api/queue/check/$id",
+                       bearer => $s->user($user))->status;
+    };
+
+    is($join->('ann', "own-$_"), 200, "own-$_") for 1 .. 4;
+    is($join->('ann', 'own-5'), 503, 'not a fifth one');
+
+    my $n = 0;
+    ok((wait_until {
+        $n++;
+        $join->("other-$n", "beacon-$n");
+        request($s->port, POST => "/api/queue/leave/beacon-$n?beacon=1",
+                bearer => $s->user("other-$n"));
+        $join->('ann', 'own-5') == 200;
+    } 9), 'a fifth one, when the others have ended');
+};
+
 done_testing;

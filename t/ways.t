@@ -427,7 +427,12 @@ sub attack ($name, %is) {
 
     my $vwr = ($text =~ m{location\s+(\S+?)/?\s*\{\s*(?:admission_rate_limit
                           [^;]*;\s*)*admission_vwr_api}x)[0];
-    my $ticket = $vwr ? post($port, "$vwr/assign/$event")->json : {};
+    my $ticket = {};
+
+    # which "vwr=on" makes active a moment after the start
+    wait_until { $ticket = post($port, "$vwr/assign/$event")->json;
+                 $ticket->{requestId} || !($is{room} || $is{listed}) } 10
+        if $vwr;
     my $user = $is{users} eq 'jwt'
         ? user_token($example->secret('user'), userId => 'mallory') : undef;
 
