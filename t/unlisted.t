@@ -243,6 +243,8 @@ subtest 'all of them together' => sub {
 
     ok((wait_until { counted($site, 1) == 50 } 10), 'the other host knows')
         or diag counted($site, 1);
+    ok((wait_until { metrics($site->port(1))->sum('room_active') == 1 } 10),
+       'and has heard of the waiting room');
 
     for my $i (0, 1) {
         my %at = (host => $i, ip => "10.2.0.$i");
