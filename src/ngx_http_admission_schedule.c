@@ -591,8 +591,9 @@ ngx_http_admission_schedule_listen(int64_t since)
 
     /* where no script is run nobody else tells what Redis's clock does */
 
-    if (ngx_current_msec - ngx_http_admission_schedule_news.timed
-        >= NGX_HTTP_ADMISSION_NEWS_TIME)
+    if (ngx_http_admission_redis_one_node(ngx_http_admission_redis())
+        && ngx_current_msec - ngx_http_admission_schedule_news.timed
+           >= NGX_HTTP_ADMISSION_NEWS_TIME)
     {
         ngx_http_admission_schedule_news.timed = ngx_current_msec;
         ngx_http_admission_queue_time();

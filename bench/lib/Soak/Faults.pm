@@ -362,7 +362,8 @@ sub flush ($self, $look) {
 # ---- of operators
 
 sub clear ($self, $look) {
-    return !$self->{effect}{admin} if $look;
+    # one that is not answered in time may run later, after another one
+    return !$self->{effect}{admin} && !$self->{effect}{redis} if $look;
 
     my @crowds = $self->{soak}->crowds;
     my $crowd = $crowds[rand @crowds];
