@@ -271,9 +271,12 @@ my $second = Admission::FakeRedis->start(sub ($c) {
 });
 
 my $first_port = free_port;
+my $asked = 0;
 my $first = Admission::FakeRedis->start(sub ($c) {
     while (my @argv = $c->command) {
-        my $late = uc $argv[0] eq 'EVALSHA' && $argv[3] =~ /late/;
+        # the join; a step of the same event, which it wakes, is not late
+        my $late = uc $argv[0] eq 'EVALSHA' && $argv[3] =~ /late/
+                   && !$asked++;
 
         sleep 0.6 * slow if $late;
         $c->write(uc $argv[0] eq 'CLUSTER' ? owns_all($first_port)
