@@ -4,6 +4,9 @@
 #                       NGINX_CONFIGURE_FLAGS as `nginx -V` of it prints them
 # make install          into the modules directory of that NGINX (DESTDIR)
 # make asan             build/asan/nginx and build/asan/*.so with sanitizers
+# make fuzz             what reads bytes from outside, with random ones: see
+#                       fuzz/README.md; FUZZ_TARGETS='token redis' some of it,
+#                       FUZZ_SECONDS=600 each for so long
 # make clean
 # make V=1 ...          shows the commands
 #
@@ -14,6 +17,7 @@
 NGINX_DEV     = /usr/share/nginx/src
 BUILD         = build
 TARGETS       = modules
+ADD           = --add-dynamic-module
 
 CFLAGS        ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 LDFLAGS       ?= -Wl,-z,relro -Wl,-z,now
@@ -46,20 +50,23 @@ SUM           := $(firstword $(shell cat $(SOURCE)/conf_flags \
                      $(SOURCE)/src/*/*.h $(SOURCE)/src/*/*/*.h 2>/dev/null \
                      | cksum))
 KEY           = $(SUM) $(SOURCE) $(CC) $(CFLAGS) $(WARNINGS) $(LDFLAGS) \
-                $(CONFIGURE) $(sort $(wildcard src/*.c src/*.h lua/*.lua pages/*))
+                $(CONFIGURE) $(sort $(wildcard $(foreach d,src src/*,$d/*.c $d/*.h) \
+                lua/*.lua pages/*))
 
 # those of the environment or the command line would replace NGINX's own
 unexport CFLAGS LDFLAGS
 MAKEOVERRIDES =
 
 
-.PHONY: all install clean asan FORCE
+.PHONY: all objects install clean asan fuzz FORCE
 
 all: $(MODULE)
 
-$(MODULE): $(OUT)/configured FORCE
+objects: $(OUT)/configured
 	@$(MAKE) $(if $(V),,-s) --no-print-directory -C $(TREE) \
 	    -f $(OBJS)/Makefile $(TARGETS)
+
+$(MODULE): objects
 	@# never written in place: a running NGINX has it mapped
 	@cmp -s $(OBJS)/$(NAME) $@ || { \
 	    cp $(OBJS)/$(NAME) $@.tmp && mv $@.tmp $@ && echo "built $@"; }
@@ -82,10 +89,10 @@ $(OUT)/configured: $(OUT)/key config config.make
 	@cd $(TREE); \
 	test ! -e conf_flags || . ./conf_flags; \
 	configure=./configure; test -x $$configure || configure=auto/configure; \
-	$$configure $(CONFIGURE) --with-cc=$(CC) \
+	$$configure $(CONFIGURE) --with-cc='$(CC)' \
 	    --with-cc-opt='$(CFLAGS) -fPIC $(WARNINGS)' \
 	    --with-ld-opt='$(LDFLAGS)' --builddir=$(OBJS) \
-	    --add-dynamic-module=$(ROOT) > $(OUT)/configure.log \
+	    $(ADD)=$(ROOT) > $(OUT)/configure.log \
 	    || { sed -n '/: error:/,$$p' $(OUT)/configure.log >&2; \
 	         echo "see $(OUT)/configure.log and $(OBJS)/autoconf.err" >&2; \
 	         exit 1; }
@@ -141,3 +148,34 @@ asan:
 	@cmp -s $(ASAN)/objs/nginx $(ASAN)/nginx || { \
 	    cp $(ASAN)/objs/nginx $(ASAN)/nginx.tmp; \
 	    mv $(ASAN)/nginx.tmp $(ASAN)/nginx; echo "built $(ASAN)/nginx"; }
+
+
+# All of NGINX and the module in one file with libFuzzer, and with what is in
+# fuzz/, which has NGINX's main() under another name.  What takes long to
+# compile and finds nothing more is left out: HTTP modules that nobody needs
+# there, and checks that AddressSanitizer has as well.
+
+FUZZ          = $(OUT)/fuzz
+FUZZ_TARGETS  = all
+FUZZ_SECONDS  = 60
+FUZZ_CFLAGS   = -gline-tables-only -O1 -fno-omit-frame-pointer \
+                -fsanitize=fuzzer-no-link,address,undefined \
+                -fno-sanitize=null,alignment,object-size,pointer-overflow \
+                -DNGX_DEBUG_PALLOC=1
+FUZZ_FLAGS    = --with-debug --with-http_ssl_module \
+                --with-http_realip_module --http-log-path=/dev/null \
+                $(addprefix --without-http_,$(addsuffix _module,charset ssi \
+                userid auth_basic mirror autoindex geo split_clients referer \
+                fastcgi uwsgi scgi grpc memcached limit_conn limit_req \
+                empty_gif browser upstream_hash upstream_ip_hash \
+                upstream_least_conn upstream_random upstream_keepalive \
+                upstream_zone gzip))
+
+fuzz:
+	@.ci/nginx-source $(OUT)/nginx-src
+	@$(MAKE) --no-print-directory BUILD=$(FUZZ) NGINX_SRC=$(OUT)/nginx-src \
+	    CC=clang TARGETS=binary ADD=--add-module CFLAGS='$(FUZZ_CFLAGS)' \
+	    LDFLAGS='$(SANITIZERS)' NGINX_CONFIGURE_FLAGS='$(FUZZ_FLAGS)' objects
+	@$(MAKE) --no-print-directory -f fuzz/Makefile OUT=$(FUZZ) \
+	    CFLAGS='$(FUZZ_CFLAGS)'
+	@fuzz/run $(FUZZ) $(FUZZ_SECONDS) $(FUZZ_TARGETS)

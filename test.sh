@@ -1,9 +1,11 @@
 #!/bin/bash
 
-# Usage: ./test.sh [t/some.t ...]
+# Usage: ./test.sh [t/some/test.t ...]
 #
 # Installs what is needed, builds, and runs the tests (all of them by
-# default): on the installed NGINX, then on one built with sanitizers.
+# default): on the installed NGINX, then on one built with sanitizers.  With
+# all of them each fuzz target runs for FUZZ_SECONDS as well, 0 for its first
+# inputs alone.
 
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -14,16 +16,14 @@ tests=("$@")
 # The longest first, so that none of them is alone at the end; prove runs a
 # file once, however often it is named.
 
-test $# -gt 0 || tests=(t/model.t t/soak.t t/demo.t t/browser_*.t t/loss.t
-                        t/package.t t/sentinel.t t/reload.t t/config.t
+test $# -gt 0 || tests=(t/host/model.t t/host/soak.t t/page/demo.t
+                        t/page/browser_*.t t/host/loss.t t/papers/package.t
+                        t/redis/sentinel.t t/host/reload.t t/conf/config.t
                         -r t/)
 
 .ci/setup test
 
 jobs=$(nproc)
-
-# a test waits more than it computes: with one for each processor half idle
-running=$((jobs + 1))
 
 make -j"$jobs" CC=gcc
 make -j"$jobs" CC=clang BUILD=build/clang
@@ -31,7 +31,7 @@ make -j"$jobs" CC=gcc asan
 
 echo "tests, $(nginx -v 2>&1)"
 
-prove -j"$running" "${tests[@]}" < /dev/null
+prove -j"$jobs" "${tests[@]}" < /dev/null
 
 # Leaks are looked for when an NGINX that ran ends, see t/lib/Admission/Nginx.pm.
 # The module is in a file of its own and has the arrays that any NGINX module
@@ -47,4 +47,9 @@ export ASAN_OPTIONS=detect_odr_violation=0:detect_leaks=0
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:suppressions=$PWD/.ci/ubsan.supp
 
-prove -j"$running" "${tests[@]}" < /dev/null
+prove -j"$jobs" "${tests[@]}" < /dev/null
+
+if [ $# = 0 ]; then
+    echo 'fuzzing'
+    make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-30}"
+fi

@@ -1,14 +1,16 @@
 -- Sliding windows: charges one request to all of them or, if one that is not
 -- there for a trial is full, to none.
 --
--- KEYS: the windows.  ARGV, four for each: "l" (log) or "c" (counter), the
--- quota, the length of the window in ms, and "1" for a trial (dry_run) or
--- "0".  That is followed by a time if the request was charged to this window
--- then, by other terms: it is taken back first.
+-- KEYS are the windows.  For each: "l" (log) or "c" (counter), the quota, the
+-- length of the window in ms, and "1" for a trial (dry_run) or "0".  That is
+-- followed by a time if the request was charged to this window then, by other
+-- terms: it is taken back first.
+-- each: algorithm quota window trial
 --
--- Returns for each window the time of what was charged, us, how many requests
+-- Answers for each window the time of what was charged, us, how many requests
 -- are left (-1: it was full already), and in how many ms the oldest counted
 -- one leaves it or, if it is full, there is room for another.
+-- reply: at left wait
 --
 -- log: a ZSET of the requests in the window, by their times in us, which are
 -- both score and member.  counter: a HASH of the start of a bucket as long as
@@ -30,10 +32,10 @@ local refused = false
 
 for i = 1, #KEYS do
   local key = KEYS[i]
-  local a = 4 * i
-  local quota, window = ARGV[a - 2] + 0, ARGV[a - 1] + 0
-  local log = ARGV[a - 3] == 'l'
-  local trial = ARGV[a]
+  local a = #EACH * i - #EACH
+  local quota, window = ARG.quota[a] + 0, ARG.window[a] + 0
+  local log = ARG.algorithm[a] == 'l'
+  local trial = ARG.trial[a]
   local left, wait
 
   if #trial > 1 then
@@ -57,7 +59,7 @@ for i = 1, #KEYS do
   end
 
   if had.err then
-    if not had.err:find('WRONGTYPE', 1, true) then
+    if not had.err:find('^WRONGTYPE ') then
       return had
     end
     call('DEL', key)
@@ -162,8 +164,10 @@ for i = 1, #KEYS do
     refused = refused or trial ~= '1'
   end
 
-  a = 3 * i
-  answer[a - 2], answer[a - 1], answer[a] = us, left, wait
+  local to = #REPLY * i - #REPLY
+  answer[to + REPLY.at] = us
+  answer[to + REPLY.left] = left
+  answer[to + REPLY.wait] = wait
 end
 
 if refused then
@@ -172,17 +176,18 @@ end
 
 for i = 1, #KEYS do
   local key = KEYS[i]
-  local a = 3 * i
+  local a = #EACH * i - #EACH
+  local to = #REPLY * i - #REPLY
+  local left = answer[to + REPLY.left]
 
-  if answer[a - 1] > 0 then
+  if left > 0 then
 
-    if ARGV[4 * i - 3] == 'l' then
+    if ARG.algorithm[a] == 'l' then
       while call('ZADD', key, 'NX', now, now) == 0 do
         us = us + 1
         now = string.format('%.0f', us)
       end
-      answer[a - 2] = us
-      call('PEXPIRE', key, ARGV[4 * i - 1])
+      answer[to + REPLY.at] = us
 
     else
       local b = buckets and buckets[i]
@@ -191,10 +196,21 @@ for i = 1, #KEYS do
       else
         call('HINCRBY', key, 'c', '1')
       end
-      call('PEXPIRE', key, 2 * ARGV[4 * i - 1])
     end
 
-    answer[a - 1] = answer[a - 1] - 1
+    -- no window without an end: one that was there has its own
+
+    local ends = redis.pcall('PEXPIRE', key, ARG.algorithm[a] == 'l'
+                                             and ARG.window[a]
+                                             or 2 * ARG.window[a])
+    if type(ends) == 'table' then
+      if left + 0 == ARG.quota[a] + 0 then
+        call('DEL', key)
+      end
+      return ends
+    end
+
+    answer[to + REPLY.left] = left - 1
   end
 end
 

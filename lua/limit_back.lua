@@ -2,14 +2,16 @@
 -- all the same: by a window on another node, or at a place that it was
 -- redirected to.
 --
--- KEYS: the windows.  ARGV, three for each: "l" or "c", the length of the
--- window in ms, and when it was charged, as limit.lua said.
+-- KEYS are the windows.  For each: "l" or "c", the length of the window in ms,
+-- and when it was charged, us, as limit.lua said.  Nothing is answered.
+-- each: algorithm window at
 
 local call = redis.call
 
 for i, key in ipairs(KEYS) do
-  local log, window = ARGV[3 * i - 2] == 'l', ARGV[3 * i - 1] + 0
-  local at, failed = ARGV[3 * i], false
+  local a = #EACH * i - #EACH
+  local log, window = ARG.algorithm[a] == 'l', ARG.window[a] + 0
+  local at, failed = ARG.at[a], false
 
 -- @include limit_lib.lua
 

@@ -23,6 +23,6 @@ end
 
 -- of another type, or of another algorithm: it is gone already
 
-if failed and failed.err:find('WRONGTYPE', 1, true) then
+if failed and failed.err:find('^WRONGTYPE ') then
   failed = false
 end

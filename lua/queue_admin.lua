@@ -1,14 +1,20 @@
+-- An operator looks, clears, or sets the threshold.  Keys, further arguments
+-- and the answer are those of queue_state_lib.lua.
+--
+-- what: look, clear, set (the threshold, to value), unset
+-- args: what value
+
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
---
--- An operator looks, clears, or sets the threshold.
 
-local what, value = ARGV[20], ARGV[21] + 0
+local what, value = ARG.what, ARG.value + 0
 
 q.hear_host()
 
 if what == 'clear' then
   q.live()
+  q.try()
+  call('UNLINK', k.leaving)
   -- the old line is kept for a day, not as a line, but so that nobody comes
   -- with a position that was another's
   if call('EXISTS', k.queue) == 1 then
@@ -21,7 +27,7 @@ if what == 'clear' then
     call('EXPIRE', k.cleared, 86400)
   end
   q.size, q.active = 0, 0
-  call('UNLINK', k.active, k.seen, k.active_seen, k.admitted, k.leaving)
+  call('UNLINK', k.active, k.seen, k.active_seen, k.admitted)
   q.clear = q.tick()
   q.floor_until = 0
   call('HSET', k.state, 'clear', q.int(q.clear), 'floor_until', '0')

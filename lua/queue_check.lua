@@ -1,32 +1,52 @@
 -- A user joins, or asks how it stands: each call is a heartbeat, and one
--- that shows a place that counts puts its holder back into the line.
+-- that shows a place that counts puts its holder back into the line.  Keys,
+-- further arguments and the answer are those of queue_state_lib.lua.
+--
+-- mode: 0 check (joins), 1 status, 2 heartbeat, 3 restore (gives back the slot
+-- of an entry token, and no more), 4 report (0 of one without a tier 1 token),
+-- 5 away (1 of a page that nobody looks at: who was let in does not come by it)
+-- args: user mode
+--
+-- The tier 1 token: the time of its ticket (us), the activation of the waiting
+-- room that it is of, and until when it gives priority; 0: none is shown.
+-- args: ticket ticket_activation ticket_until
+--
+-- The entry token: when its user was let in (us), when it ends (s); 0: none.
+-- args: entry_adm entry_exp
+--
+-- Where joining needs a tier 1 token, its ticket's time: 0, or a token of an
+-- older host, has none.  It may be another token than the one of "ticket".
+-- args: pass
+--
+-- The places that are shown: the score, the time of the clock and the life of
+-- the data (epoch) that they are of.
+-- each: score at life
 
 local call = redis.call
 
-local CHECK, RESTORE, REPORT = '0', '3', '4'
+local CHECK, RESTORE, REPORT, AWAY = '0', '3', '4', '5'
 
-local active = call('ZSCORE', KEYS[2], ARGV[20])
-local score = call('ZSCORE', KEYS[1], ARGV[20])
+local active = call('ZSCORE', KEY.active, ARG.user)
+local score = call('ZSCORE', KEY.queue, ARG.user)
 
 -- a place that may be better than where its holder stands
 local lower = false
-for i = 28, 25 + ARGV[27] * 3, 3 do
-  lower = lower or not score or ARGV[i] + 0 < score + 0
+for i = #ARG, #ARGV - 1, #EACH do
+  lower = lower or not score or ARG.score[i] + 0 < score + 0
 end
 
 -- Most calls: one who waits asks, or a new one joins those who wait.  They
--- bring no entry token, a new one no tier 1 token (ARGV[28] is q.pass of one
--- without places), the host knows nothing that
+-- bring no entry token, a new one no tier 1 token, the host knows nothing that
 -- Redis does not, and Redis was not away just before (see q.note_away).  The
 -- little of the state that they need is read here by itself, which halves what
 -- a call costs.
-if not active and not lower and ARGV[25] == '0'
-   and (score and ARGV[21] ~= RESTORE
-        or ARGV[21] == CHECK and ARGV[22] == '0' and ARGV[28] == '0')
+if not active and not lower and ARG.entry_adm == '0'
+   and (score and ARG.mode ~= RESTORE
+        or ARG.mode == CHECK and ARG.ticket == '0' and ARG.pass == '0')
 then
-  local size = call('ZCARD', KEYS[1])
-  local set = call('MGET', KEYS[8], KEYS[7])
-  local st = call('HMGET', KEYS[9], 'clock', 'touched', 'beacon', 'rate',
+  local size = call('ZCARD', KEY.queue)
+  local set = call('MGET', KEY.epoch, KEY.threshold)
+  local st = call('HMGET', KEY.state, 'clock', 'touched', 'beacon', 'rate',
                   'clear', 'restore', 'step', 'busy', 'settle',
                   'had', 'met', 'total')
   local time = call('TIME')
@@ -35,15 +55,21 @@ then
   local clock, touched = (st[1] or 0) + 0, (st[2] or 0) + 0
   local last = math.max((st[7] or ms) + 0, (st[8] or 0) + 0)
   local settle = (st[9] or 0) - ms
-  local host_ms = ARGV[18] + 0
+  local far = us + 86400000000
+  local host_ms = ARG.host_ms + 0
 
   if size > 0 and set[1]
-     and (ARGV[12] == '0' or ARGV[12] == set[1] and ARGV[13] + 0 <= clock
-                             and (ARGV[13] + 0 <= (st[10] or 0) + 0
-                                  or ARGV[13] + 0 >= (st[11] or 0) + 0))
+     and (ARG.wall == '0' or math.abs(ms - ARG.wall) <= 86400000)
+     and clock <= far and set[1] + 0 <= far and (st[5] or 0) + 0 <= far
+     and ARG.host_clock + 0 <= far and ARG.host_clear + 0 <= far
+     and (not score or score / 2 <= far)
+     and (ARG.host_epoch == '0'
+          or ARG.host_epoch == set[1] and ARG.host_clock + 0 <= clock
+             and (ARG.host_clock + 0 <= (st[10] or 0) + 0
+                  or ARG.host_clock + 0 >= (st[11] or 0) + 0))
      and ms >= touched and ms - touched <= 3600000
      and (ms - last <= 1500
-          or host_ms > 0 and host_ms - ARGV[19] <= last
+          or host_ms > 0 and host_ms - ARG.in_touch <= last
              and math.abs(ms - host_ms) <= 1500)
      and (settle <= 0 or settle > 1500)
   then
@@ -52,18 +78,21 @@ then
 
     if not score then
       -- the clock is later than all scores, so this is the last one
-      clock = math.max(us, clock + 1, ARGV[13] + 1)
+      clock = math.max(us, clock + 1, ARG.host_clock + 1)
       score = 2 * clock + 1
       size = size + 1
       position = size
       did = 1   -- JOINED
-      call('HSET', KEYS[9], 'clock', string.format('%.0f', clock))
-      call('ZADD', KEYS[1], string.format('%.0f', score), ARGV[20])
+      call('HSET', KEY.state, 'clock', string.format('%.0f', clock))
     end
 
-    call('ZADD', KEYS[3], string.format('%.0f', ms), ARGV[20])
+    call('ZADD', KEY.seen, string.format('%.0f', ms), ARG.user)
     if st[3] and st[3] ~= '0' then
-      call('ZREM', KEYS[13], ARGV[20])
+      call('ZREM', KEY.leaving, ARG.user)
+    end
+    if did == 1 then
+      -- last, since what is refused is to leave nobody in the line
+      call('ZADD', KEY.queue, string.format('%.0f', score), ARG.user)
     end
 
     local set_threshold = (set[2] or -1) + 0
@@ -71,31 +100,40 @@ then
     local restore = (st[6] or 0) - ms
 
     -- as q.reply of queue_state_lib.lua
-    return { 1, position or call('ZRANK', KEYS[1], ARGV[20]) + 1, size,
-             call('ZCARD', KEYS[2]),
-             set_threshold >= 0 and set_threshold or ARGV[2] + 0, us, clock,
-             set[1] + 0, score + 0, 0, 0, rate > 0 and rate or -1,
-             set_threshold, math.max((st[5] or 0) + 0, ARGV[15] + 0),
-             restore > 0 and restore <= ARGV[7] + 0 and restore or 0,
-             (st[12] or 0) + 0, did, 0, 0 }
+    return { [REPLY.state] = 1,   -- WAITING
+             [REPLY.position] = position
+                                or call('ZRANK', KEY.queue, ARG.user) + 1,
+             [REPLY.size] = size,
+             [REPLY.active] = call('ZCARD', KEY.active),
+             [REPLY.threshold] = set_threshold >= 0 and set_threshold
+                                 or ARG.threshold + 0,
+             [REPLY.us] = us,
+             [REPLY.clock] = clock,
+             [REPLY.epoch] = set[1] + 0,
+             [REPLY.score] = score + 0,
+             [REPLY.adm] = 0,
+             [REPLY.expires] = 0,
+             [REPLY.rate] = rate > 0 and rate or -1,
+             [REPLY.api_threshold] = set_threshold,
+             [REPLY.clear] = math.max((st[5] or 0) + 0, ARG.host_clear + 0),
+             [REPLY.restore] = restore > 0 and restore <= ARG.restore_wait + 0
+                               and restore or 0,
+             [REPLY.total] = (st[12] or 0) + 0,
+             [REPLY.did] = did,
+             [REPLY.lost] = 0,
+             [REPLY.ended] = 0,
+             [REPLY.unwritten] = 0,
+             [REPLY.refused] = '' }
   end
 end
 
 -- @include queue_state_lib.lua
 
-q.user = ARGV[20]
+q.user = ARG.user
 
--- tier 1 token: time of the ticket, and until when it gives priority
-q.at, q.at_until = ARGV[22] + 0, ARGV[24] + 0
-
--- entry token: when let in (us), exp (s)
-q.e_adm, q.e_exp = ARGV[25] + 0, ARGV[26] + 0
-
-q.nplaces = ARGV[27] + 0
-
--- Where joining needs a tier 1 token, its ticket's time: 0, or a token of an
--- older host, has none.  It may be another token than the one of q.at.
-q.pass = ARGV[28 + q.nplaces * 3] + 0
+q.at, q.at_until = ARG.ticket + 0, ARG.ticket_until + 0
+q.e_adm, q.e_exp = ARG.entry_adm + 0, ARG.entry_exp + 0
+q.pass = ARG.pass + 0
 
 -- @include queue_lib.lua
 
@@ -115,10 +153,10 @@ end
 -- last let in or left, and since the queue was last cleared.
 function q.best_place(done)
   local best = 0
-  for i = 28, 25 + q.nplaces * 3, 3 do
-    local score, at, life = ARGV[i] + 0, ARGV[i + 1] + 0, ARGV[i + 2] + 0
-    q.clock = math.max(q.clock, at)
-    if at > done and at > q.clear and at > q.e_adm
+  for i = #ARG, #ARGV - 1, #EACH do
+    local score, at, life = ARG.score[i] + 0, ARG.at[i] + 0, ARG.life[i] + 0
+    q.clock = math.max(q.clock, at <= q.far and at or 0)
+    if at > done and at > q.clear and at > q.e_adm and at <= q.far
        and not q.is_faded(at, life)
     then
       if best == 0 or score < best then
@@ -213,7 +251,7 @@ end
 -- The score of a tier 1 token; 0: it gives no priority; nil: another has it
 function q.ticket_score(done)
   if q.at == 0 or q.at <= done or q.at > q.now() or q.now() > q.at_until
-     or call('HGET', k.vwr, 'activation') ~= ARGV[23]
+     or call('HGET', k.vwr, 'activation') ~= ARG.ticket_activation
   then
     return 0
   end
@@ -225,11 +263,15 @@ end
 
 function q.stay_active()
   local adm = (call('ZSCORE', k.admitted, q.user) or q.now()) + 0
+  if adm > q.far then
+    adm = q.now()
+  end
   local cap = q.session_end(adm)
   if q.paused then
     cap = math.max(cap, q.ms + PAUSE)
   end
   if q.ms >= cap then
+    q.try()
     q.expire_active(q.user)
     return nil
   end
@@ -245,12 +287,36 @@ function q.stay_active()
   return q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
+-- Nobody looks: the slot is neither claimed nor renewed.
+function q.stay_away()
+  if active + 0 <= q.ms and not q.paused then
+    q.try()
+    q.expire_active(q.user)
+    return nil
+  end
+  return q.reply(call('ZSCORE', k.active_seen, q.user) and ACTIVE or READY,
+                 0, 0, (call('ZSCORE', k.admitted, q.user) or q.now()) + 0,
+                 active + 0)
+end
+
+-- Who lost a claim and does not look is passed over: out of the line, which
+-- goes on without, and told where the place is in it.
+function q.pass_over(place)
+  local behind = call('ZRANGEBYSCORE', k.queue, q.int(place), '+inf', 'LIMIT',
+                      0, 1)[1]
+  return q.reply(WAITING,
+                 (behind and call('ZRANK', k.queue, behind) or q.size) + 1,
+                 place)
+end
+
 function q.stay_waiting(score)
   if lower then
     local place = q.best_place(q.done(q.user))
     if place > 0 and place < score then
+      place = q.free_score(place)
+      q.try()
       q.remember_position(q.user, score)
-      score = q.free_score(place)
+      score = place
       q.add_waiting(q.user, score)
       q.did = q.did + PLACE_BACK
     end
@@ -263,7 +329,7 @@ end
 -- has no slot, shows that data was lost, and is the slot.
 function q.restore_slot()
   local expires = (q.e_exp + LEEWAY) * 1000
-  if q.e_adm <= q.clear or expires <= q.ms
+  if q.e_adm <= q.clear or q.e_adm > q.far or expires <= q.ms
      or (call('ZSCORE', k.revoked, q.user) or 0) + 0 >= q.e_adm
   then
     return
@@ -274,13 +340,14 @@ function q.restore_slot()
   if q.e_adm < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
     q.begin_restore()
   end
+  q.try()
   q.note_busy()
   q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
   q.did = q.did + SLOT_BACK
   if q.e_adm < q.epoch then
     q.back = q.back + 1
-    call('HINCRBY', k.state, 'back', 1)
+    call('HSET', k.state, 'back', q.int(q.back))
   end
   call('ZADD', k.active_seen, q.int(q.ms), q.user)
   q.size = q.size - call('ZREM', k.queue, q.user)
@@ -301,12 +368,17 @@ if not active and q.e_adm > 0 then
   score = call('ZSCORE', k.queue, q.user)
 end
 
-if ARGV[21] == RESTORE then
+if ARG.mode == RESTORE then
   return q.reply(active and ACTIVE or NOT_IN)
 end
 
 if active then
-  local answer = q.stay_active()
+  local answer
+  if ARG.mode == AWAY then
+    answer = q.stay_away()
+  else
+    answer = q.stay_active()
+  end
   if answer then
     return answer
   end
@@ -317,19 +389,23 @@ if score then
 end
 
 local done = 0
-if q.nplaces > 0 or q.at > 0 then
+if #ARGV > #ARG or q.at > 0 then
   done = q.done(q.user)
 end
 
 local place = q.best_place(done)
 
 -- A place lets its holder join without a tier 1 token.
-if ARGV[21] == REPORT and place == 0 then
+if ARG.mode == REPORT and place == 0 then
   return q.reply(NEEDS_TIER1)
 end
 
-if ARGV[21] ~= CHECK and ARGV[21] ~= REPORT then
+if ARG.mode ~= CHECK and ARG.mode ~= REPORT then
+  if place > 0 and ARG.mode == AWAY and q.claims_lost(q.user) > 0 then
+    return q.pass_over(place)
+  end
   if place > 0 then
+    q.try()
     q.did = q.did + PLACE_BACK
     return q.wait_at(q.free_score(place))
   end
@@ -344,6 +420,7 @@ if place == 0 then
 end
 
 q.live()
+q.try()
 
 if place == 0 then
   q.use_pass(score)

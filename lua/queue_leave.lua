@@ -1,10 +1,15 @@
+-- A user leaves, at once, or (a beacon of a page that unloads, which a
+-- refresh sends too) once no heartbeat has come for 10 s.  Keys, further
+-- arguments and the answer are those of queue_state_lib.lua.
+--
+-- beacon: 1 or 0; held: what the user shows, 0 nothing, 1 a place, 2 an entry
+-- token
+-- args: user beacon held
+
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
---
--- A user leaves, at once, or (a beacon of a page that unloads, which a
--- refresh sends too) once no heartbeat has come for 10 s.
 
-local user, beacon, held = ARGV[20], ARGV[21] == '1', ARGV[22] + 0
+local user, beacon, held = ARG.user, ARG.beacon == '1', ARG.held + 0
 
 q.hear_host()
 q.touch_all()

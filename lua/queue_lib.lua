@@ -15,6 +15,9 @@ local SETTLE = 1500
 -- ms by which Redis's clock may go back
 local JUMP = 30000
 
+-- with so many claims lost a place counts no more
+local CLAIMS = 3
+
 
 function q.int(n)
   return string.format('%.0f', n)
@@ -38,8 +41,12 @@ q.paused = q.behind or q.ahead(q.gap, PAUSE)
 
 -- Redis was away, and may be another one now, without what it had acknowledged
 -- last.  Who knows of that is to be heard before anybody gets in: hosts step
--- all events with users as soon as they are in touch again.
+-- all events with users as soon as they are in touch again.  Those who have had
+-- their time since then are not waited for again, though there still was no step:
+-- a host may have more events than it can keep in mind.
 q.away = q.step ~= 0 and q.size + q.active > 0 and q.missed
+         and (q.since > q.met / 1000
+              or q.host_ms > 0 and math.abs(q.ms - q.host_ms) > SETTLE)
          and q.ms - q.last > SETTLE
          and (q.ms - q.expected > SETTLE or q.ms - q.since <= 2 * SETTLE)
 
@@ -52,6 +59,7 @@ end
 function q.note_away()
   if q.away and not q.settling() then
     q.settle, q.had, q.met = q.ms + SETTLE, q.stored, q.us
+    q.did = q.did + SETTLES
     call('HSET', k.state, 'settle', q.int(q.settle), 'had', q.int(q.had),
          'met', q.int(q.met))
   end
@@ -59,6 +67,34 @@ end
 
 function q.now()
   return math.max(q.us, q.clock)
+end
+
+-- What is done by the way: a failure stops nothing, but the host tells of it.
+function q.by_the_way(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    local command, key = ...
+    q.refused = command .. ' ' .. key .. ': ' .. answer.err
+    return nil
+  end
+  return answer or false
+end
+
+-- A call that fails is to have done nothing: ahead of what it does come writes,
+-- and reads, that change nothing, but are refused for whatever reason those
+-- that follow would be.  That there is no memory is looked at for the first
+-- write of a script alone.
+function q.try()
+  for _, key in ipairs({ k.queue, k.seen, k.active, k.active_seen, k.admitted,
+                         k.done, k.revoked, k.leaving, k.cleared, k.lost })
+  do
+    call('ZADD', key, 'XX', '0', '')
+  end
+  call('ZREM', k.leaving, '')
+  call('ZRANK', k.queue, '')
+  call('HDEL', k.used, '')
+  call('HSET', k.state, 'clock', q.int(q.stored))
+  q.touch(k.state)
 end
 
 -- a new time of the event's clock, and fields of the state with it
@@ -82,7 +118,7 @@ end
 function q.expire_all(ttl)
   q.expire(ttl, k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
-           k.rate, k.stream)
+           k.rate, k.stream, k.lost)
 end
 
 -- polls alone keep an event's keys as well, at the cost of a call an hour
@@ -98,12 +134,13 @@ end
 -- The last user of an event that no operator named has gone: so does what
 -- they leave, once no token of theirs is good any more.
 function q.fade()
-  if q.api_threshold >= 0 or call('HGET', k.vwr, 'activation') then
+  if q.api_threshold >= 0
+     or q.by_the_way('HGET', k.vwr, 'activation') ~= false
+  then
     return
   end
   -- without memory for it a later call does
-  local noted = redis.pcall('HSET', k.state, 'fade', q.int(q.ms))
-  if type(noted) == 'table' and noted.err then
+  if q.by_the_way('HSET', k.state, 'fade', q.int(q.ms)) == nil then
     return
   end
   q.faded = q.ms
@@ -139,7 +176,7 @@ end
 -- A time of the clock that somebody knows.  Redis's time may be behind it, and
 -- others who call do not know it: what comes from now on is to be later.
 function q.hear_time(t)
-  if t > q.stored then
+  if t > q.stored and t <= q.far then
     q.clock = math.max(q.clock, t)
     q.tick()
   end
@@ -275,25 +312,52 @@ function q.admit(user, here)
     call('ZADD', k.active_seen, q.int(q.ms), user)
     call('ZADD', k.done, q.int(adm), user)
   end
-  if q.stream then
-    -- a failure never blocks an admission
-    redis.pcall('XADD', k.stream, 'MAXLEN', '~', '10000', '*',
-                'action', 'admitted', 'eventId', q.event, 'userId', user,
-                'timestamp', q.int(q.ms))
+  -- a failure never blocks an admission
+  if q.stream
+     and not q.by_the_way('XADD', k.stream, 'MAXLEN', '~', '10000', '*',
+                          'action', 'admitted', 'eventId', q.event,
+                          'userId', user, 'timestamp', q.int(q.ms))
+  then
+    q.unwritten = q.unwritten + 1
   end
   return adm, q.ms + ttl
 end
 
 function q.done(user)
-  return (call('ZSCORE', k.done, user) or 0) + 0
+  local done = (call('ZSCORE', k.done, user) or 0) + 0
+  return done <= q.far and done or q.us
+end
+
+-- Claims that a user lost since last coming in or leaving.  The score of
+-- k.lost is 4 times when (ms of the event's clock), and how many.
+function q.claims_lost(user)
+  local score = (call('ZSCORE', k.lost, user) or 0) + 0
+  local at = math.floor(score / 4) * 1000
+  return at > q.done(user) and at > q.clear and score % 4 or 0
+end
+
+-- A slot was never claimed, so it was not used: its user's place still counts,
+-- twice.
+function q.lose_claim(user, at)
+  local n = q.claims_lost(user) + 1
+  if n < CLAIMS then
+    call('ZADD', k.lost, q.int(math.floor(at / 1000) * 4 + n), user)
+    q.touch(k.lost)
+  else
+    call('ZADD', k.done, q.int(at), user)
+    q.touch(k.done)
+  end
 end
 
 -- A slot ran out.  Its token ends with it, though Redis's clock may go back.
--- One that was never claimed was not used: its user's place still counts.
 function q.expire_active(user)
-  call('ZADD', k.revoked, q.int(q.tick()), user)
+  local at = q.tick()
+  call('ZADD', k.revoked, q.int(at), user)
   q.touch(k.revoked)
   local n, lost = q.drop_active(user)
+  if lost > 0 then
+    q.lose_claim(user, at)
+  end
   q.lost = q.lost + lost
   q.ended = q.ended + n - lost
 end
@@ -313,6 +377,7 @@ function q.depart(user, held)
     return 0
   end
   q.live()
+  q.try()
   local t = q.tick()
   if score then
     q.drop_waiting(user, score + 0)

@@ -1,11 +1,16 @@
 -- Up to when entry tokens of a user are refused (us), and when the user's slot
 -- ends (ms); 0: none is, there is none.  Asked by a host that had to forget
 -- some of it.
+--
+-- keys: revoked state active
+-- args: user
+-- reply: revoked expires
 
 local call = redis.call
 
-local revoked = (call('ZSCORE', KEYS[1], ARGV[1]) or 0) + 0
-local clear = (call('HGET', KEYS[2], 'clear') or 0) + 0
-local expires = (call('ZSCORE', KEYS[3], ARGV[1]) or 0) + 0
+local revoked = (call('ZSCORE', KEY.revoked, ARG.user) or 0) + 0
+local clear = (call('HGET', KEY.state, 'clear') or 0) + 0
+local expires = (call('ZSCORE', KEY.active, ARG.user) or 0) + 0
 
-return { math.max(revoked, clear), expires }
+return { [REPLY.revoked] = math.max(revoked, clear),
+         [REPLY.expires] = expires }

@@ -1,9 +1,39 @@
--- What the queue scripts begin with: the keys, and the state of the event.
+-- What the queue scripts begin with: the keys, the state of the event, and
+-- how they answer.
+--
+-- keys: queue active seen active-seen done revoked threshold epoch state
+-- keys: admitted used cleared leaving rate vwr admissions lost
+--
+-- The event's id, and its terms: what its line of the configuration says, times
+-- in ms; threshold: if no operator sets one; stream: 1 or 0.
+-- args: event threshold active_ttl session_max claim_ttl seen_ttl
+-- args: restore_wait admit_interval admit_batch token_ttl stream
+--
+-- What the host that calls knows of the event; 0 (threshold: -1): nothing.
+-- args: host_epoch host_clock host_active host_clear host_threshold
+--
+-- brief: 1 if no operator named the event: what it leaves goes soon.  What time
+-- it is here by the host's measure, and for how long it has been in touch with
+-- Redis, without a break, ms; 0: it knows neither.  What time it is by the
+-- host's own clock, ms; 0: nobody asks.
+-- args: brief host_ms in_touch wall
+--
+-- The answer: the state (see below) and, of one who waits, position and score,
+-- of one who is in, when let in (adm, us) and when the slot ends (expires, ms);
+-- the event's numbers; rate is in 1/1000 a second, -1: none yet; restore: ms
+-- for which nobody is let in; did: what the call did; unwritten: admissions that
+-- are not in the stream; refused: what Redis refused of what is done by the way,
+-- and why, '': nothing.  A step means something else by position and score, see
+-- there.
+-- reply: state position size active threshold us clock epoch score adm expires
+-- reply: rate api_threshold clear restore total did lost ended unwritten refused
 --
 -- The event's clock (us) dates everything: it is Redis's time, but never
 -- goes back and never gives the same time twice, whatever failover or
 -- restart does to Redis's clock, as far as anyone who calls knows better.
--- Plain Redis time (us, ms) only measures what expires.
+-- Plain Redis time (us, ms) only measures what expires.  Neither is believed
+-- where it is more than a day from what others say: a Redis that is that far
+-- from the host does nothing, and what such a one wrote is mended.
 --
 -- Numbers stay below 2^53, where Lua's are exact, and are printed in full.
 --
@@ -13,17 +43,20 @@
 -- most calls do without are in queue_lib.lua.
 
 local k = {
-  queue = KEYS[1], active = KEYS[2], seen = KEYS[3], active_seen = KEYS[4],
-  done = KEYS[5], revoked = KEYS[6], threshold = KEYS[7], epoch = KEYS[8],
-  state = KEYS[9], admitted = KEYS[10], used = KEYS[11], cleared = KEYS[12],
-  leaving = KEYS[13], rate = KEYS[14], vwr = KEYS[15], stream = KEYS[16],
+  queue = KEY.queue, active = KEY.active, seen = KEY.seen,
+  active_seen = KEY.active_seen, done = KEY.done, revoked = KEY.revoked,
+  threshold = KEY.threshold, epoch = KEY.epoch, state = KEY.state,
+  admitted = KEY.admitted, used = KEY.used, cleared = KEY.cleared,
+  leaving = KEY.leaving, rate = KEY.rate, vwr = KEY.vwr,
+  stream = KEY.admissions, lost = KEY.lost,
 }
 
-local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1 = 0, 1, 2, 3, 4
+local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1, READY = 0, 1, 2, 3,
+                                                                   4, 5
 
 -- what a call did, as a sum; the host that called counts it
-local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED = 1, 2, 4, 8, 16,
-                                                              32
+local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED, SETTLES =
+      1, 2, 4, 8, 16, 32, 64
 
 local call = redis.call
 
@@ -34,43 +67,58 @@ local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
                 'had', 'met', 'total', 'due', 'stepped', 'fade')
 
+local us = time[1] * 1000000 + time[2]
+local ms = math.floor(us / 1000)
+local far = us + 86400000000
+
+if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
+  return redis.error_reply("ERR the time of Redis, " .. time[1]
+                           .. ", is more than a day from the host's")
+end
+
+-- What was ended until then, and who was there, is not known any more.
+if (st[1] or 0) + 0 > far or (st[2] or 0) + 0 > far then
+  st[1], st[2] = us, (st[2] or 0) + 0 > far and us or st[2] or 0
+  call('HSET', k.state, 'clock', string.format('%.0f', us),
+       'clear', string.format('%.0f', st[2]))
+end
+
+-- a time that somebody tells; 0: it can't be
+local function told(t)
+  t = (t or 0) + 0
+  return t <= far and t or 0
+end
+
 local q = {
-  event = ARGV[1],
+  event = ARG.event,
 
-  -- of the configuration, ms
-  active_ttl = ARGV[3] + 0, session_max = ARGV[4] + 0,
-  claim_ttl = ARGV[5] + 0, seen_ttl = ARGV[6] + 0,
-  restore_wait = ARGV[7] + 0, admit_interval = ARGV[8] + 0,
-  admit_batch = ARGV[9] + 0, token_ttl = ARGV[10] + 0,
-  stream = ARGV[11] == '1',
+  active_ttl = ARG.active_ttl + 0, session_max = ARG.session_max + 0,
+  claim_ttl = ARG.claim_ttl + 0, seen_ttl = ARG.seen_ttl + 0,
+  restore_wait = ARG.restore_wait + 0, admit_interval = ARG.admit_interval + 0,
+  admit_batch = ARG.admit_batch + 0, token_ttl = ARG.token_ttl + 0,
+  stream = ARG.stream == '1',
 
-  -- what the host that calls knows of the event; 0 (threshold: -1): nothing
-  host_epoch = ARGV[12] + 0, host_clock = ARGV[13] + 0,
-  host_active = ARGV[14] + 0,
-  host_clear = ARGV[15] + 0, host_threshold = ARGV[16] + 0,
+  host_epoch = told(ARG.host_epoch), host_clock = told(ARG.host_clock),
+  host_active = ARG.host_active + 0,
+  host_clear = told(ARG.host_clear), host_threshold = ARG.host_threshold + 0,
 
-  -- no operator named the event: what it leaves goes soon
-  brief = ARGV[17] == '1',
-
-  -- what time it is here by the host's measure, and for how long it has been
-  -- in touch with Redis, without a break, ms; 0: it knows neither
-  host_ms = ARGV[18] + 0, in_touch = ARGV[19] + 0,
+  brief = ARG.brief == '1',
+  host_ms = ARG.host_ms + 0, in_touch = ARG.in_touch + 0,
 
   -- as Redis has them, whatever hosts know
   stored = (st[1] or 0) + 0, stored_clear = (st[2] or 0) + 0,
 
-  us = time[1] * 1000000 + time[2],
-  ms = time[1] * 1000 + math.floor(time[2] / 1000),
+  us = us, ms = ms, far = far,
 
-  epoch = (set[1] or 0) + 0,
+  epoch = told(set[1]),
   api_threshold = (set[2] or -1) + 0,   -- what the API set, -1: nothing
 
   -- how many wait and are in; functions that change it keep count
   size = call('ZCARD', k.queue), active = call('ZCARD', k.active),
 
   -- of the event; times of the clock in us, others in ms
-  clock = math.max((st[1] or 0) + 0, ARGV[13] + 0),
-  clear = math.max((st[2] or 0) + 0, ARGV[15] + 0),
+  clock = math.max((st[1] or 0) + 0, told(ARG.host_clock)),
+  clear = math.max((st[2] or 0) + 0, told(ARG.host_clear)),
   restore = (st[3] or 0) + 0,       -- until then places are restored
   gap = (st[4] or 0) + 0,           -- until then nothing ends
   rate = (st[5] or 0) + 0,          -- admissions per 1000 s
@@ -82,7 +130,7 @@ local q = {
   due = (st[21] or 0) + 0,          -- and is to be here again
   stepped = (st[22] or 0) + 0,      -- step, as hosts that know "due" wrote it
   clean = (st[11] or 0) + 0,        -- and cleaned up
-  busy = (st[12] or 0) + 0,         -- when users came to an empty event
+  busy = told((st[12] or 0) * 1000) / 1000,       -- when users came to an empty event
   slack = (st[13] or 0) + 0,        -- given to sessions by the last gap
   slack_at = (st[14] or 0) + 0,
   beacon = (st[15] or 0) + 0,       -- not 0: someone may be in k.leaving
@@ -96,12 +144,13 @@ local q = {
   did = 0,
   lost = 0,                         -- slots that were never claimed, and
   ended = 0,                        -- others that ran out, taken back
+  unwritten = 0, refused = '',
 }
 
 
 -- what is in force
 function q.threshold()
-  return q.api_threshold >= 0 and q.api_threshold or ARGV[2] + 0
+  return q.api_threshold >= 0 and q.api_threshold or ARG.threshold + 0
 end
 
 -- A time ahead, but not by more than it was ever set ahead: Redis's clock
@@ -114,9 +163,26 @@ function q.reply(state, position, score, adm, expires)
   if q.brief and q.epoch ~= 0 and q.size + q.active == 0 and q.faded == 0 then
     q.fade()
   end
-  return { state, position or 0, q.size, q.active, q.threshold(), q.us,
-           q.stored, q.epoch, score or 0, adm or 0, expires or 0,
-           q.rate > 0 and q.rate or -1, q.api_threshold, q.clear,
-           q.ahead(q.restore, q.restore_wait) and q.restore - q.ms or 0,
-           q.total, q.did, q.lost, q.ended }
+  return { [REPLY.state] = state,
+           [REPLY.position] = position or 0,
+           [REPLY.size] = q.size,
+           [REPLY.active] = q.active,
+           [REPLY.threshold] = q.threshold(),
+           [REPLY.us] = q.us,
+           [REPLY.clock] = q.stored,
+           [REPLY.epoch] = q.epoch,
+           [REPLY.score] = score or 0,
+           [REPLY.adm] = adm or 0,
+           [REPLY.expires] = expires or 0,
+           [REPLY.rate] = q.rate > 0 and q.rate or -1,
+           [REPLY.api_threshold] = q.api_threshold,
+           [REPLY.clear] = q.clear,
+           [REPLY.restore] = q.ahead(q.restore, q.restore_wait)
+                             and q.restore - q.ms or 0,
+           [REPLY.total] = q.total,
+           [REPLY.did] = q.did,
+           [REPLY.lost] = q.lost,
+           [REPLY.ended] = q.ended,
+           [REPLY.unwritten] = q.unwritten,
+           [REPLY.refused] = q.refused }
 end

@@ -1,10 +1,22 @@
--- @include queue_state_lib.lua
--- @include queue_lib.lua
---
 -- One step of the schedule.  Any number of workers and hosts may run it:
 -- what expired is taken back by whoever comes first, and admissions happen
 -- once per admit_interval.  Everything is bounded; the answer says whether
--- more is left to do at once.
+-- more is left to do at once.  Keys, further arguments and most of the answer
+-- are those of queue_state_lib.lua.
+--
+-- since: the time of the latest revocation that the host knows, us
+-- args: since
+--
+-- The state is 1 while anybody waits or is in, position how many were let in,
+-- score 1 if it stopped at a bound and the next step may follow at once.
+-- revoked: the revocations since then, user, time, user, time, ...  step: a
+-- list of what it did, due: ms until the next one, mixed: 1 if a host that knows
+-- no "due" steps too.
+-- reply: revoked step
+-- did: left stale early due mixed waited
+
+-- @include queue_state_lib.lua
+-- @include queue_lib.lua
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local CLEAN_INTERVAL = 30000
@@ -14,8 +26,7 @@ local INTERVAL = 500
 
 local DAY = 86400000000
 
--- the time of the latest revocation that the host knows
-local since = ARGV[20]
+local since = ARG.since + 0 <= q.far and ARG.since or '0'
 
 q.more = 0
 
@@ -66,6 +77,7 @@ function q.clean_up()
   q.stale = q.stale + #stale
 
   q.drop_old(k.done, q.now() - DAY)
+  q.drop_old(k.lost, math.floor((q.now() - DAY) / 1000) * 4)
   q.drop_old(k.revoked, q.now() - (q.token_ttl + 60000) * 1000)
 
   if #stale == STALE_MAX then
@@ -76,7 +88,8 @@ function q.clean_up()
 end
 
 -- No slot lasts longer than a session and a pause, nobody was seen in time to
--- come: where it says so, Redis's clock was ahead, if only for a moment.
+-- come, or joined, or was put out, then: where it says so, Redis's clock was
+-- ahead, if only for a moment.
 function q.clock_right()
   local far = q.int(q.ms + q.session_max + q.active_ttl + PAUSE)
   for _, user in ipairs(call('ZRANGEBYSCORE', k.active, far, '+inf', 'LIMIT',
@@ -88,6 +101,16 @@ function q.clock_right()
                              '+inf', 'LIMIT', 0, STALE_MAX))
   do
     call('ZADD', k.seen, q.int(q.ms), user)
+  end
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.queue, q.int(2 * q.far + 1),
+                             '+inf', 'LIMIT', 0, STALE_MAX))
+  do
+    call('ZADD', k.queue, q.int(2 * q.tick() + 1), user)
+  end
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.revoked, q.int(q.far), '+inf',
+                             'LIMIT', 0, STALE_MAX))
+  do
+    call('ZADD', k.revoked, q.int(q.tick()), user)
   end
 end
 
@@ -132,12 +155,21 @@ end
 -- no longer than there has been anything to measure.
 function q.measure(admitted)
   local bucket = math.floor(q.ms / 10000)
+  local counts = q.counts
+
   if admitted > 0 then
-    call('HINCRBY', k.rate, q.int(bucket), admitted)
+    local to = #counts + 1
+    for i = 1, #counts, 2 do
+      if counts[i] == q.int(bucket) then
+        to = i
+      end
+    end
+    counts[to] = q.int(bucket)
+    counts[to + 1] = q.int((counts[to + 1] or 0) + admitted)
+    call('HSET', k.rate, counts[to], counts[to + 1])
     q.touch(k.rate)
   end
 
-  local counts = call('HGETALL', k.rate)
   if #counts == 0 then
     return
   end
@@ -197,12 +229,15 @@ function q.told(...)
   for i = 2, #news, 2 do
     news[i] = news[i] + 0
   end
-  answer[#answer + 1] = news
-  answer[#answer + 1] = { q.left, q.stale, q.early,
-                          math.max(q.due - q.ms, 0),
-                          q.step ~= q.stepped and 1 or 0, q.waited }
+  answer[REPLY.revoked] = news
+  answer[REPLY.step] = { [DID.left] = q.left,
+                         [DID.stale] = q.stale,
+                         [DID.early] = q.early,
+                         [DID.due] = math.max(q.due - q.ms, 0),
+                         [DID.mixed] = q.step ~= q.stepped and 1 or 0,
+                         [DID.waited] = q.waited }
   if #news == 2 * REVOKED_MAX then
-    answer[9] = 1
+    answer[REPLY.score] = 1
   end
   return answer
 end
@@ -219,8 +254,13 @@ end
 
 q.live()
 
--- The first write: where writes are refused nothing is taken from anybody,
+-- Ahead of all writes: where they are refused nothing is taken from anybody,
 -- and the time without a step shows afterwards.
+q.try()
+call('ZRANGE', k.queue, 0, 0)
+call('HDEL', k.rate, '')
+q.counts = call('HGETALL', k.rate)
+
 local turn = q.step == 0
              or math.floor(q.ms / q.admit_interval)
                 ~= math.floor(q.step / q.admit_interval)
@@ -247,7 +287,7 @@ if not q.paused then
   end
 end
 
-if q.beacon ~= 0 and call('EXISTS', k.leaving) == 0 then
+if q.beacon ~= 0 and call('ZCARD', k.leaving) == 0 then
   call('HDEL', k.state, 'beacon')
 end
 

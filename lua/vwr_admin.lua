@@ -1,10 +1,16 @@
--- @include vwr_lib.lua
---
 -- An operator, or the configuration, looks, toggles, sets the rate, or moves
 -- the counter.  A change ends the time before it, at what was in force then;
 -- what changes nothing writes nothing, and tells of nothing that is not kept.
+-- Keys, further arguments and the answer are those of vwr_lib.lua; the result
+-- is 1 if something changed, of "advance" by how much.
+--
+-- what: look, activate, restart, resume, deactivate, advance (by value), rate
+-- (to value, a second), unrate, config (activates, as the configuration has it)
+-- args: what value
 
-local what, value = ARGV[12], ARGV[13] + 0
+-- @include vwr_lib.lua
+
+local what, value = ARG.what, ARG.value + 0
 
 
 function v.decide(active, set_by)

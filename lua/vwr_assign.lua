@@ -1,9 +1,13 @@
--- @include vwr_lib.lua
+-- Issues n positions, in one go.  The tickets' times are those of the event's
+-- clock, one each, in the order of the positions.  Keys, further arguments and
+-- the answer are those of vwr_lib.lua: the result is the first position (0: the
+-- waiting room is not active), at its ticket's time.
 --
--- Issues so many positions, in one go.  The tickets' times are those of the
--- event's clock, one each, in the order of the positions.
+-- args: n
 
-local n = ARGV[12] + 0
+-- @include vwr_lib.lua
+
+local n = ARG.n + 0
 
 v.hear_host()
 

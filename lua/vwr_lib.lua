@@ -1,13 +1,30 @@
 -- What the scripts of the waiting room share; put in front of each of them.
 --
+-- keys: vwr state epoch
+--
+-- Of the configuration: positions served a second, and how far ahead of the
+-- last one issued the counter may be (-1: as far as the rate).
+-- args: rate burst
+--
+-- What the host that calls knows: the event's clock, and the room as "v" below
+-- has it; 0 (api_rate: -1, set_by: api): nothing.  wall: what time it is by its
+-- own clock, ms; 0: nobody asks.
+-- args: host_clock host_activation host_next host_serving host_active
+-- args: host_set_by host_api_rate host_changed host_issue wall
+--
+-- The answer is the room after the call; lost: 1 if data was; result and at are
+-- of each script.
+-- reply: us clock active by_config activation next serving rate api_rate
+-- reply: changed issue lost result at
+--
 -- The event's clock (us) dates activations, changes and tickets, as it does
--- for the queue: see queue_lib.lua.  Plain Redis time moves the counter.
+-- for the queue: see queue_state_lib.lua.  Plain Redis time moves the counter.
 --
 -- What an operator decides (active, set_by, api_rate) is as of `changed`, a
 -- time of that clock: the latest decision that anybody knows stands.  The
 -- counters are those of `activation`, and never go back within it.
 
-local k = { vwr = KEYS[1], state = KEYS[2], epoch = KEYS[3] }
+local k = { vwr = KEY.vwr, state = KEY.state, epoch = KEY.epoch }
 
 local WEEK = 604800
 
@@ -19,18 +36,32 @@ local h = call('HMGET', k.vwr, 'active', 'next', 'serving', 'part',
                'issue', 'issue_next', 'issue_at', 'restored', 'touched',
                'began', 'dead')
 
-local v = {
-  us = time[1] * 1000000 + time[2],
-  ms = time[1] * 1000 + math.floor(time[2] / 1000),
+local us = time[1] * 1000000 + time[2]
+local ms = math.floor(us / 1000)
+local far = us + 86400000000
 
-  clock = math.max((call('HGET', k.state, 'clock') or 0) + 0, ARGV[3] + 0),
+if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
+  return redis.error_reply("ERR the time of Redis, " .. time[1]
+                           .. ", is more than a day from the host's")
+end
+
+-- a time that somebody tells; 0: it can't be
+local function told(t)
+  t = (t or 0) + 0
+  return t <= far and t or 0
+end
+
+local v = {
+  us = us, ms = ms,
+
+  clock = math.max(told(call('HGET', k.state, 'clock')), told(ARG.host_clock)),
 
   active = (h[1] or 0) + 0,
   next = (h[2] or 0) + 0,           -- the last position issued
   serving = (h[3] or 0) + 0,
   part = (h[4] or 0) + 0,           -- of the next one, in millionths
-  activation = (h[5] or 0) + 0,     -- us; 0: never activated
-  changed = (h[6] or 0) + 0,        -- us
+  activation = told(h[5]),          -- us; 0: never activated
+  changed = told(h[6]),             -- us
   updated = (h[7] or 0) + 0,        -- us of Redis, when serving last moved
   set_by = h[8] or 'api',
   api_rate = (h[9] or -1) + 0,      -- -1: not set
@@ -46,11 +77,11 @@ local v = {
   lost = 0,
 }
 
--- what the host that calls knows
 local host = {
-  activation = ARGV[4] + 0, next = ARGV[5] + 0, serving = ARGV[6] + 0,
-  active = ARGV[7] + 0, set_by = ARGV[8], api_rate = ARGV[9] + 0,
-  changed = ARGV[10] + 0, issue = ARGV[11] + 0,
+  activation = told(ARG.host_activation), next = ARG.host_next + 0,
+  serving = ARG.host_serving + 0, active = ARG.host_active + 0,
+  set_by = ARG.host_set_by, api_rate = ARG.host_api_rate + 0,
+  changed = told(ARG.host_changed), issue = ARG.host_issue + 0,
 }
 
 
@@ -80,29 +111,30 @@ function v.tick(n)
   return first
 end
 
-function v.touch()
+-- The room comes last: a call that is refused leaves it as it was.
+function v.touch(...)
   v.touched = v.ms
-  v.write('touched')
   call('EXPIRE', k.state, WEEK)
   call('EXPIRE', k.epoch, WEEK)
   if v.active == 1 then
     call('PERSIST', k.vwr)
-  else
+  end
+  v.write('touched', ...)
+  if v.active == 0 then
     call('EXPIRE', k.vwr, WEEK)
   end
 end
 
 function v.save()
   v.rate = v.rate_in_force()
-  v.write('active', 'next', 'serving', 'part', 'rate', 'activation',
+  v.touch('active', 'next', 'serving', 'part', 'rate', 'activation',
           'changed', 'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
           'issue_at', 'restored', 'began', 'dead')
-  v.touch()
 end
 
 -- a second
 function v.rate_in_force()
-  return v.api_rate >= 0 and v.api_rate or ARGV[1] + 0
+  return v.api_rate >= 0 and v.api_rate or ARG.rate + 0
 end
 
 function v.begin(activation)
@@ -144,6 +176,15 @@ function v.hear_earlier()
   v.save()
 end
 
+-- What was activated at a time that can't be begins anew.
+function v.mend()
+  if v.active == 1 and v.activation == 0 then
+    v.begin(v.tick(1))
+    v.changed = v.tick(1)
+    v.save()
+  end
+end
+
 -- Who knows more than is here tells of a loss of data.
 function v.hear_host()
   v.hear_earlier()
@@ -153,6 +194,7 @@ function v.hear_host()
                           and (host.next > v.next or host.serving > v.serving)
 
   if not behind and host.changed <= v.changed then
+    v.mend()
     return
   end
 
@@ -174,6 +216,7 @@ function v.hear_host()
     v.active, v.set_by, v.api_rate = host.active, host.set_by, host.api_rate
   end
 
+  v.mend()
   v.restored = v.ms
   v.lost = 1
   v.tick(1)
@@ -187,7 +230,7 @@ function v.move()
     return
   end
   local rate = v.rate_in_force()
-  local burst = ARGV[2] + 0
+  local burst = ARG.burst + 0
   local sum = v.part
               + rate * math.max(0, math.min(v.us - v.updated, 3000000))
   local to = v.serving + math.floor(sum / 1000000)
@@ -200,8 +243,19 @@ function v.move()
   v.updated = v.us
 end
 
-function v.reply(...)
-  return { v.us, v.now(), v.active, v.set_by == 'config' and 1 or 0,
-           v.activation, v.next, v.serving, v.rate_in_force(), v.api_rate,
-           v.changed, v.issue, v.lost, ... }
+function v.reply(result, at)
+  return { [REPLY.us] = v.us,
+           [REPLY.clock] = v.now(),
+           [REPLY.active] = v.active,
+           [REPLY.by_config] = v.set_by == 'config' and 1 or 0,
+           [REPLY.activation] = v.activation,
+           [REPLY.next] = v.next,
+           [REPLY.serving] = v.serving,
+           [REPLY.rate] = v.rate_in_force(),
+           [REPLY.api_rate] = v.api_rate,
+           [REPLY.changed] = v.changed,
+           [REPLY.issue] = v.issue,
+           [REPLY.lost] = v.lost,
+           [REPLY.result] = result,
+           [REPLY.at] = at }
 end

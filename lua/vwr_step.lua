@@ -1,7 +1,8 @@
--- @include vwr_lib.lua
---
 -- One step of the serving counter.  Any number of workers and hosts may run
--- it: each moves it by the time since the last.
+-- it: each moves it by the time since the last.  Keys, arguments and the answer
+-- are those of vwr_lib.lua, without a result.
+
+-- @include vwr_lib.lua
 
 -- What is issued a second, of late: the peak, halved each second.
 function v.measure()

@@ -454,7 +454,7 @@ inline hear_host(h)
     fi
 }
 
-/* an answer, as ngx_http_admission_event_note() keeps it */
+/* an answer, as ngx_adm_event_note() keeps it */
 
 inline reply(h)
 {

@@ -15,6 +15,11 @@ let shut = false;       // not signed in
 
 const cards = new Map();
 
+function content(element, ...nodes) {
+  element.textContent = "";
+  element.append(...nodes);
+}
+
 function make(tag, name, text) {
   const element = document.createElement(tag);
   if (name) element.className = name;
@@ -49,6 +54,7 @@ async function poll() {
   const url = `${data.api}/status`;
   const answer = await call("GET", `${url}?limit=${LIMIT}` + (text && `&find=${encodeURIComponent(text)}`));
   busy = false;
+  if (shut) return;      // what comes after signing out is not kept
   if (answer.status === 401 || answer.status === 403) return signIn(answer.status);
   if (answer.status === 200 && Array.isArray(answer.body.events)) {
     fails = 0;
@@ -136,7 +142,7 @@ function summary() {
     const item = list.children[i] || list.appendChild(make("li"));
     item.className = trouble.bad ? "bad" : "";
     if (!trouble.event) {
-      if (item.textContent !== trouble.text || item.firstElementChild) item.replaceChildren(trouble.text);
+      if (item.textContent !== trouble.text || item.firstElementChild) content(item, trouble.text);
       return;
     }
     const id = "event-" + trouble.event.eventId;
@@ -144,7 +150,7 @@ function summary() {
     if (!link || link.hash !== "#" + id) {
       link = make("a");
       link.href = "#" + id;
-      item.replaceChildren(link, " ");
+      content(item, link, " ");
       item.append("");
     }
     put(link, nameOf(trouble.event));
@@ -289,7 +295,7 @@ function draw(stat, points) {
 function write(stat, value, small) {
   const text = value === null ? "–" : count(value);
   if (stat.value.textContent === text + (small || "")) return;
-  stat.value.replaceChildren(text, ...(small ? [make("small", "", small)] : []));
+  content(stat.value, text, ...(small ? [make("small", "", small)] : []));
 }
 
 function chip(part, look, text) {
@@ -302,7 +308,7 @@ function facts(part, list) {
   const key = pieces.join("\n");
   if (part.known === key) return;
   part.known = key;
-  part.facts.replaceChildren(...pieces.map(text => make("span", "", text)));
+  content(part.facts, ...pieces.map(text => make("span", "", text)));
 }
 
 function shown(part, names) {
@@ -327,7 +333,7 @@ function fill(card, event) {
   const key = `${info.artist || ""}\n${info.title ? event.eventId : ""}`;
   if (card.known !== key) {
     card.known = key;
-    card.sub.replaceChildren(...[info.artist, info.artist && info.title && " · ", info.title && make("code", "", event.eventId)].filter(Boolean));
+    content(card.sub, ...[info.artist, info.artist && info.title && " · ", info.title && make("code", "", event.eventId)].filter(Boolean));
     card.sub.hidden = !card.sub.childNodes.length;
   }
   fillRoom(card.room, event);
@@ -406,7 +412,7 @@ function signIn(status) {
   const first = !shut;
   shut = true;
   if (tried) save("secret");
-  if ($("ask").open) $("ask").close();
+  if ($("ask").hasAttribute("open")) $("ask").close();
   document.body.classList.remove("live", "stale");
   $("board").hidden = true;
   $("out").hidden = true;
@@ -449,6 +455,7 @@ $("signin-form").addEventListener("submit", event => {
 });
 
 $("out").addEventListener("click", () => {
+  shut = true;
   save("secret");
   save("history");
   location.reload();
@@ -480,6 +487,7 @@ put($("heading"), L("Admission", "입장 관리"));
 put($("find-label"), L("Find an event", "이벤트 찾기"));
 $("out").textContent = L("Sign out", "로그아웃");
 $("find").placeholder = L("Find an event", "이벤트 찾기");
+$("plain").hidden = true;
 $("page").hidden = false;
 tick();
 poll();

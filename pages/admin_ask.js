@@ -138,7 +138,7 @@ function choose(event, name) {
     $("configured").checked = false;
     if (configured) put($("configured-label"), L(`As the configuration says: ${count(configured(event))}`, `설정값 사용: ${count(configured(event))}`));
   }
-  $("ask-words").replaceChildren();
+  $("ask-words").textContent = "";
   explain();
   $("ask").showModal();
   if (what.field) {
@@ -212,6 +212,16 @@ $("ask-form").addEventListener("input", () => {
   put($("ask-error"), "");
   explain();
 });
+// browsers of before 2022 have no dialogs
+
+if (!$("ask").showModal) {
+  $("ask").showModal = () => $("ask").setAttribute("open", "");
+  $("ask").close = () => {
+    $("ask").removeAttribute("open");
+    $("ask").dispatchEvent(new Event("close"));
+  };
+}
+
 $("no").addEventListener("click", () => $("ask").close());
 
 // what has been sent is not taken back by closing the dialog

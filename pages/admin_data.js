@@ -22,7 +22,7 @@ function load(name) {
   if (name in memory) return memory[name];
   try {
     return JSON.parse(sessionStorage.getItem("admission:admin:" + name));
-  } catch {
+  } catch (error) {
     return undefined;
   }
 }
@@ -35,7 +35,7 @@ function save(name, value) {
       sessionStorage.setItem("admission:admin:" + name, JSON.stringify(value));
     }
     delete memory[name];
-  } catch {
+  } catch (error) {
     memory[name] = value;
   }
 }
@@ -53,7 +53,7 @@ async function call(method, url, body) {
     const response = await fetch(url, { method, headers, body: body && JSON.stringify(body), signal: control.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
     const answer = await response.json().catch(() => null);
     return { status: response.status, body: answer || {}, ours: Boolean(answer) };
-  } catch {
+  } catch (error) {
     return { status: 0, body: {} };
   } finally {
     clearTimeout(limit);
@@ -90,7 +90,7 @@ const WHEN = 0, ROOM_WAITING = 1, SERVED = 2, QUEUE_WAITING = 3, INSIDE = 4, ADM
 let past;
 try {
   past = new Map(load("history"));
-} catch {
+} catch (error) {
   past = new Map();
 }
 

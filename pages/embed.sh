@@ -3,7 +3,7 @@
 # Usage: embed.sh tier1.html tier2.html ... > header
 #
 # Prints each page as a C string, "tier1.html" as
-# ngx_http_admission_pages_tier1.  A line "@include page.css" stands for that
+# ngx_adm_pages_tier1.  A line "@include page.css" stands for that
 # file, which is next to the page and may include others.  Indentation, empty
 # lines, lines that are HTML comments and lines of scripts that are comments
 # go.  With -e FILE the one page is printed as it is sent, for a look.
@@ -40,8 +40,8 @@ cat << END
 
 /* made by pages/embed.sh from the pages next to it: change those */
 
-#ifndef _NGX_HTTP_ADMISSION_PAGES_H_INCLUDED_
-#define _NGX_HTTP_ADMISSION_PAGES_H_INCLUDED_
+#ifndef _NGX_ADM_PAGES_H_INCLUDED_
+#define _NGX_ADM_PAGES_H_INCLUDED_
 
 END
 
@@ -50,7 +50,7 @@ for file in "$@"; do
     html=`page "$file"`
     name=`basename "$file" .html | tr -c 'A-Za-z0-9\n' _`
 
-    printf '\nstatic const char  ngx_http_admission_pages_%s[] =\n' "$name"
+    printf '\nstatic const char  ngx_adm_pages_%s[] =\n' "$name"
 
     # "?" is escaped for the sake of trigraphs
 
@@ -60,4 +60,4 @@ for file in "$@"; do
     echo '    "";'
 done
 
-printf '\n\n#endif /* _NGX_HTTP_ADMISSION_PAGES_H_INCLUDED_ */\n'
+printf '\n\n#endif /* _NGX_ADM_PAGES_H_INCLUDED_ */\n'

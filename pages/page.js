@@ -21,6 +21,8 @@ let fresh = 0;
 let fails = 0;
 let pace = 3;
 let place = false;
+let called = false;
+let headline = "";
 let said = "";
 let spoken = 0;
 
@@ -32,7 +34,7 @@ function load(name) {
   if (name in memory) return memory[name];
   try {
     return JSON.parse(localStorage.getItem(`admission:${id}:${name}`));
-  } catch {
+  } catch (error) {
     return undefined;
   }
 }
@@ -45,7 +47,7 @@ function save(name, value) {
       localStorage.setItem(`admission:${id}:${name}`, JSON.stringify(value));
     }
     delete memory[name];
-  } catch {
+  } catch (error) {
     memory[name] = value;
   }
 }
@@ -64,7 +66,8 @@ const onward = safe(data.next.split("{event}").join(id)) || "/";
 
 // a page in the place of what was denied has the address of that
 
-const wanted = data.return || safe(new URLSearchParams(location.search).get("return"));
+const query = new URLSearchParams(location.search);
+const wanted = data.return || safe(query.get("admission_return")) || safe(query.get("return"));
 const target = wanted || onward;
 
 function withReturn(to) {
@@ -83,7 +86,7 @@ function looping() {
     const recent = (JSON.parse(sessionStorage.getItem(name)) || []).filter(at => Date.now() - at < 30000);
     sessionStorage.setItem(name, JSON.stringify([...recent, Date.now()]));
     return recent.length > 4;
-  } catch {
+  } catch (error) {
     return !navigator.cookieEnabled;
   }
 }
@@ -140,22 +143,28 @@ async function poll() {
   busy = true;
   asked = Date.now();
   let answer;
+  const away = document.hidden;
   try {
-    answer = await tier.ask();
-  } catch {
+    answer = await tier.ask(away);
+  } catch (error) {
     answer = { status: 0, body: {} };
   }
   busy = false;
-  if (!over) react(answer);
+  if (over) return;
+  try {
+    react(answer, away);
+  } catch (error) {
+    next(pace);
+  }
 }
 
-function react(answer) {
+function react(answer, away) {
   const { status, body, retry } = answer;
-  if (status === 200 && tier.news(body)) {
+  if (status === 200 && tier.news(body, away)) {
     fails = 0;
     blocked = 0;
     fresh = Date.now();
-    document.body.classList.remove("stale");
+    marked("stale", false);
     note("");
     return;
   }
@@ -169,7 +178,7 @@ function react(answer) {
     if (retry > 0) wait = retry + Math.random() * Math.max(1, retry * .2, status === 429 ? Math.min(30, 2 ** fails) : 0);
     blocked = Date.now() + wait * 1000;
     const outside = status === 429 && !place && !tier.holds();
-    if (outside && $("number").textContent !== outsideHead) plain(outsideHead);
+    if (outside && headline !== outsideHead) plain(outsideHead);
     note(outside ? outsideWords + " " + nextTry(Math.ceil(wait)) : crowded(Math.ceil(wait)));
   } else if (fails > 1 || !place) {
     lost();
@@ -194,22 +203,23 @@ function nextTry(seconds) {
   return L(`Next try in ${count(seconds)} second${seconds > 1 ? "s" : ""}.`, `${count(seconds)}초 후 다시 확인합니다.`);
 }
 
-function lost() {
+const lost = drawn(() => {
   if (!place) {
     note(L("No connection. We keep trying.", "연결되지 않았습니다. 계속 다시 시도하고 있습니다."));
     return;
   }
+  marked("stale", true);
   const at = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "numeric", minute: "2-digit" }).format(fresh);
-  document.body.classList.add("stale");
   note(L(`Connection lost. Your place is kept, and we keep trying. These numbers are of ${at}.`,
     `연결이 끊겼습니다. 순번은 그대로 유지되며 계속 다시 연결하고 있습니다. 표시된 숫자는 ${at} 기준입니다.`));
-}
+});
 
-// after sleep, in a tab that comes to the front, or back from history
+// after sleep, in a tab that comes to the front, or back from history; who was
+// called comes at once
 
 function wake() {
-  if (document.hidden || over || Date.now() < blocked || Date.now() - asked < 1000) return;
-  if (place && Date.now() - fresh > 3000 * pace + 10000) document.body.classList.add("stale");
+  if (document.hidden || over || Date.now() < blocked || !called && Date.now() - asked < 1000) return;
+  if (place && Date.now() - fresh > 3000 * pace + 10000) marked("stale", true);
   poll();
 }
 
@@ -230,6 +240,27 @@ setInterval(() => {
 
 // ---- the screen
 
+// That something can't be shown is no reason not to ask again, or not to go
+// on: it ends here, and what is there without the script is shown as well.
+
+function drawn(draw) {
+  return (...values) => {
+    try {
+      draw(...values);
+    } catch (error) {
+      const plainly = $("plain");
+      if (plainly) plainly.hidden = false;
+    }
+  };
+}
+
+function fill(element, ...nodes) {
+  element.textContent = "";
+  element.append(...nodes);
+}
+
+const marked = drawn((name, on) => document.body.classList.toggle(name, on));
+
 function arm(on) {
   if (on === armed) return;
   armed = on;
@@ -241,30 +272,30 @@ function leaving(event) {
   event.returnValue = "";
 }
 
-function text(name, value) {
+const text = drawn((name, value) => {
   const element = $(name);
   if (element.textContent !== value) element.textContent = value;
   element.hidden = !value;
-}
+});
 
-function say(value, now) {
+const say = drawn((value, now) => {
   if (value === said || !now && Date.now() - spoken < 30000) return;
   said = value;
   spoken = Date.now();
   $("live").textContent = value;
-}
+});
 
-function note(value) {
+const note = drawn(value => {
   if (value && $("note").textContent !== value) say(value, true);
   text("note", value);
-}
+});
 
-function named(title, artist) {
+const named = drawn((title, artist) => {
+  data.title = title || tier.kind;
   text("kind", title ? tier.kind : "");
   text("title", title || tier.kind);
   text("artist", artist || "");
-  data.title = title || tier.kind;
-}
+});
 
 function words(seconds) {
   if (seconds < 60) return L("less than a minute", "1분 이내");
@@ -281,14 +312,19 @@ function words(seconds) {
 // The bar is how much of the way since the start is done; it is full at the
 // turn and not before.
 
-function waiting({ label, number, unit, left, wait, facts }) {
+function waiting(state) {
   const first = !place;
   place = true;
-  document.body.classList.remove("turn");
+  called = false;
+  headline = "";
   arm(true);
   let start = load("start");
-  if (!(start >= left)) save("start", start = left);
-  const done = Math.floor((start - left) / start * 100);
+  if (!(start >= state.left)) save("start", start = state.left);
+  numbers(state, Math.floor((start - state.left) / start * 100), first);
+}
+
+const numbers = drawn(({ label, number, unit, wait, facts }, done, first) => {
+  marked("turn", false);
   text("label", label);
   number = count(number);
   $("number").className = "number" + (number.length > 7 ? " long" : number.length > 5 ? " wide" : "");
@@ -296,9 +332,9 @@ function waiting({ label, number, unit, left, wait, facts }) {
     const small = document.createElement("span");
     small.className = "unit";
     small.textContent = unit;
-    $("number").replaceChildren(number, small);
+    fill($("number"), number, small);
   } else {
-    $("number").replaceChildren(number);
+    fill($("number"), number);
   }
   const track = $("track");
   track.hidden = false;
@@ -313,7 +349,7 @@ function waiting({ label, number, unit, left, wait, facts }) {
     const value = document.createElement(known ? "b" : "strong");
     name.textContent = about;
     value.textContent = wait;
-    $("wait").replaceChildren(name, " ", value);
+    fill($("wait"), name, " ", value);
     $("wait").hidden = false;
   }
   const list = $("facts");
@@ -328,10 +364,12 @@ function waiting({ label, number, unit, left, wait, facts }) {
   text("go", "");
   document.title = `${number}${L("", unit)} – ${data.title}`;
   say(`${label}: ${number}${L("", unit)}. ${about} ${wait}.`, first);
-}
+});
 
-function plain(head, wait, button, url) {
-  document.body.classList.remove("stale");
+const plain = drawn((head, wait, button, url) => {
+  headline = head;
+  document.title = `${head} – ${data.title}`;
+  marked("stale", false);
   for (const name of ["label", "keep", "note"]) text(name, "");
   for (const name of ["track", "facts", "leave"]) $(name).hidden = true;
   $("number").className = "number text";
@@ -339,14 +377,13 @@ function plain(head, wait, button, url) {
   text("wait", wait || "");
   text("go", button || "");
   if (url) $("go").href = url;
-  document.title = `${head} – ${data.title}`;
   say(`${head}. ${wait || ""}`, true);
-}
+});
 
 function end(head, wait, button, url) {
   over = true;
   place = false;
-  document.body.classList.remove("turn");
+  marked("turn", false);
   arm(false);
   clearTimeout(timer);
   plain(head, wait, button, url);
@@ -356,9 +393,56 @@ function turn(head) {
   save("start");
   place = false;
   arm(false);
-  document.body.classList.add("turn");
+  marked("turn", true);
   plain(head, L("You go on automatically.", "자동으로 이동합니다."), L("Continue", "계속"), target);
-  if (!tier.stays || !document.hidden) go(target);
+  go(target);
+}
+
+// The turn has come, and is taken when somebody looks: until then it is asked
+// for in a way that does not take it.
+
+function ready(seconds, pause) {
+  const head = L("It is your turn", "입장할 차례입니다");
+  if (!document.hidden) return after(0);
+  marked("turn", true);
+  plain(head, L("You go on as soon as you look at this page.", "이 페이지로 돌아오시면 바로 이동합니다.")
+    + (seconds > 0 ? " " + L(`Time left: ${words(seconds)}.`, `남은 시간: ${words(seconds)}.`) : ""));
+  if (!called) {
+    called = true;
+    ring();
+    notify(head);
+  }
+  next(pause);
+}
+
+const ring = drawn(() => {
+  const Sound = window.AudioContext || window.webkitAudioContext;
+  if (!Sound) return;
+  const sound = new Sound();
+  const gain = sound.createGain();
+  gain.gain.value = .2;
+  gain.connect(sound.destination);
+  for (const at of [0, .3, .6]) {
+    const tone = sound.createOscillator();
+    tone.frequency.value = 880;
+    tone.connect(gain);
+    tone.start(sound.currentTime + at);
+    tone.stop(sound.currentTime + at + .15);
+  }
+  setTimeout(() => sound.close(), 3000);
+});
+
+function notify(head) {
+  if (!window.Notification || Notification.permission !== "granted") return;
+  try {
+    const shown = new Notification(head, { body: data.title, tag: `admission:${id}` });
+    shown.onclick = () => {
+      window.focus();
+      shown.close();
+    };
+  } catch (error) {
+    // some have it for service workers alone
+  }
 }
 
 function signIn(to) {
@@ -374,14 +458,19 @@ function unknown() {
     L("Go on to the site", "사이트로 이동"), onward);
 }
 
-function start(which) {
-  tier = which;
+const begin = drawn(() => {
   document.documentElement.lang = L("en", "ko");
-  named(data.title, data.artist);
   $("main").hidden = false;
-  if (!id) return unknown();
+  $("plain").hidden = true;
   plain(L("Connecting…", "연결 중…"));
   document.title = data.title;
+});
+
+function start(which) {
+  tier = which;
+  named(data.title, data.artist);
+  begin();
+  if (!id) return unknown();
   if (document.prerendering) {
     document.addEventListener("prerenderingchange", poll, { once: true });
   } else {

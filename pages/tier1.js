@@ -17,10 +17,10 @@ function key() {
   return known.key;
 }
 
-async function assign() {
+async function assign(away) {
   const ticket = load("ticket");
-  if (ticket && ticket.id) return check(ticket);
-  const answer = await call("POST", `/assign/${id}`, { ...mine(), "Idempotency-Key": key() });
+  if (ticket && ticket.id) return check(ticket, away);
+  const answer = await call("POST", `/assign/${id}`, Object.assign(mine(), { "Idempotency-Key": key() }));
   if (answer.status === 200 && answer.body.requestId) {
     save("ticket", { id: answer.body.requestId, visitor: answer.body.visitor });
   }
@@ -28,7 +28,20 @@ async function assign() {
   return answer;
 }
 
-const check = ticket => call("GET", `/check/${id}/${ticket.id}`, mine());
+const check = (ticket, away) => call("GET", `/check/${id}/${ticket.id}${away ? "?away=1" : ""}`, mine());
+
+async function alone(away) {
+  let held = false;
+  try {
+    return await navigator.locks.request(`admission:${id}`, () => {
+      held = true;
+      return assign(away);
+    });
+  } catch (error) {
+    if (held) throw error;
+    return assign(away);
+  }
+}
 
 function drop() {
   save("ticket");
@@ -47,22 +60,27 @@ start({
   keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
     "이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
 
-  // the next line may be waiting behind this one
-
-  stays: false,
-
   holds: () => (load("ticket") || {}).id,
 
-  ask() {
+  ask(away) {
     const ticket = load("ticket");
-    if (ticket && ticket.id) return check(ticket);
-    return navigator.locks ? navigator.locks.request(`admission:${id}`, assign) : assign();
+    if (ticket && ticket.id) return check(ticket, away);
+    return navigator.locks ? alone(away) : assign(away);
   },
 
-  news(body) {
+  news(body, away) {
+
+    // another tab's, which got it as another visitor
+
+    if (body.holder === false) return drop();
     if (body.admitted) {
-      if (!body.token) return drop();
-      turn(L("It is your turn", "입장할 차례입니다"));
+      if (body.token) {
+        turn(L("It is your turn", "입장할 차례입니다"));
+      } else if (away) {
+        ready(0, 5);
+      } else {
+        drop();
+      }
       return true;
     }
     if (!(body.position > 0)) return false;

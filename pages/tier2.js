@@ -14,45 +14,43 @@ function left() {
     L("Join again", "다시 참여"), location.href);
 }
 
+// What Redis knows before this page does: every tab that is told "not in line"
+// while the answer is on its way would join again.
+
+const leaves = () => Date.now() - load("leaving") < 20000;
+
 // taken back only at the end of the line, so it is asked for twice
 
-$("leave").addEventListener("click", async () => {
+async function leave() {
   if (!confirm(L("Leave the line? Your place will be given up.", "대기열에서 나가시겠습니까? 현재 순번이 취소됩니다."))) return;
+  save("leaving", Date.now());
   try {
     const answer = await call("POST", `/leave/${id}`);
     if (answer.status !== 200) throw 0;
     save("left", Date.now());
+    save("leaving");
     left();
-  } catch {
+  } catch (error) {
+    save("leaving");
     note(L("That did not work. Please try again.", "처리되지 않았습니다. 다시 시도해 주세요."));
   }
-});
+}
 
 function inside({ currentUsers, threshold }) {
   if (!(threshold > 0)) return count(currentUsers) + L("", "명");
   return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
 }
 
-// left in another tab
-
-window.addEventListener("storage", event => {
-  if (event.key === `admission:${id}:left` && event.newValue && place) left();
-});
-
 start({
   kind: L("Queue", "대기열"),
   keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
     "이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
 
-  // the turn is shown in the title until somebody looks
-
-  stays: true,
-
   holds: () => load("place"),
 
-  ask: () => call(joined ? "GET" : "POST", `/${joined ? "status" : "check"}/${id}`, mine()),
+  ask: away => joined ? call("GET", `/status/${id}${away ? "?away=1" : ""}`, mine()) : call("POST", `/check/${id}`, mine()),
 
-  news(body) {
+  news(body, away) {
     const info = body.eventInfo;
     if (info && info.title) named(info.title, info.artist);
 
@@ -77,18 +75,36 @@ start({
       return true;
     }
 
+    if (body.status === "ready") {
+      joined = true;
+      ready(body.claimIn, body.nextPoll);
+      return true;
+    }
+
     if (body.status === "active") {
       joined = true;
       save("place");
-      turn(L("It is your turn", "입장할 차례입니다"));
+      if (document.hidden) {
+        ready(0, body.nextPoll);
+      } else {
+        turn(L("It is your turn", "입장할 차례입니다"));
+      }
       return true;
     }
 
     if (body.status === "not_in_queue") {
-      joined = false;
-      if (Date.now() - load("left") < 10000) {
+      if (away && called) {
+
+        // somebody who is not there is not to be let in again and again
+
+        joined = false;
+        plain(L("Your turn has passed", "입장 차례가 지났습니다"), L("You join the line again as soon as you look at this page.", "이 페이지로 돌아오시면 다시 대기열에 참여합니다."));
+      } else if (Date.now() - load("left") < 10000) {
         left();
+      } else if (leaves()) {
+        after(1);
       } else {
+        joined = false;
         after(rejoins++ ? 3 * rejoins : 0);
       }
       return true;
@@ -101,3 +117,11 @@ start({
     return false;
   }
 });
+
+// left in another tab
+
+window.addEventListener("storage", event => {
+  if (event.key === `admission:${id}:left` && event.newValue && place) left();
+});
+
+drawn(() => $("leave").addEventListener("click", leave))();

@@ -44,8 +44,12 @@ async function until(what, seconds = 20) {
 async function shows(page, selector, pattern, name, seconds) {
     const text = async () => (await page.textContent(selector,
                                                      { timeout: 1000 })).trim();
-    await until(async () => pattern.test(await text()), seconds);
-    return like(await text().catch(String), pattern, name);
+    let last;
+
+    // what it was then: a page that comes again by itself may be gone by now
+
+    await until(async () => pattern.test(last = await text()), seconds);
+    return like(last, pattern, name);
 }
 
 async function reaches(page, url, name, seconds) {

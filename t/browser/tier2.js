@@ -310,9 +310,25 @@ async function leaving(visitor) {
     is((await api("ann", "GET", "status/leaving")).currentUsers, 2, "(two)");
     is(await page.textContent("#number"), "1", "no: still there");
 
+    // both tabs hear that they are not in line before the one that left hears
+    // that it did: neither joins again
+
+    let held = 0;
+
+    await page.route("**/leave/*", async route => {
+        const answer = await route.fetch();
+        const told = context.calls("/status/");
+        await until(() => context.calls("/status/") > told + 3);
+        held = context.calls("/check/");
+        await route.fulfill({ response: answer });
+    });
+
+    const before = context.calls("/check/");
+
     page.once("dialog", dialog => dialog.accept());
     await page.click("#leave");
     await shows(page, "#number", /^You have left the line$/, "left");
+    is(held, before, "nobody joined meanwhile");
     await shows(second, "#number", /^You have left the line$/,
                 "the second tab knows");
     is((await api("cho", "GET", "status/leaving")).status, "not_in_queue",

@@ -1,9 +1,10 @@
 
 /*
- * A clock that a test can set: preloaded into redis-server, it adds to the
- * real time the seconds in the file that CLOCK_FILE names, an int64_t that is
- * mapped and so may change at any time.  (libfaketime and jemalloc, which
- * redis-server is built with, lock each other out.)
+ * A clock that a test can set: preloaded into redis-server or NGINX, it adds to
+ * the real time the seconds in the file that CLOCK_FILE names, an int64_t that is
+ * mapped and so may change at any time; with CLOCK_ALL to that of the clock which
+ * nobody can set as well.  (libfaketime and jemalloc, which redis-server is built
+ * with, lock each other out.)
  */
 
 
@@ -20,6 +21,7 @@
 
 
 static volatile int64_t  *offset;
+static int                all;
 
 
 __attribute__((constructor)) static void
@@ -28,6 +30,8 @@ clock_map(void)
     int    fd;
     void  *p;
     char  *name;
+
+    all = getenv("CLOCK_ALL") != NULL;
 
     name = getenv("CLOCK_FILE");
     if (name == NULL) {
@@ -56,7 +60,9 @@ clock_gettime(clockid_t clock, struct timespec *ts)
     rc = syscall(SYS_clock_gettime, clock, ts);
 
     if (rc == 0 && offset
-        && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
+            || (all && (clock == CLOCK_MONOTONIC
+                        || clock == CLOCK_MONOTONIC_COARSE))))
     {
         ts->tv_sec += *offset;
     }

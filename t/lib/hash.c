@@ -2,14 +2,14 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * For t/hash.t: the hashes, as numbers in hex, of the beginnings of what
+ * For t/token/hash.t: the hashes, as numbers in hex, of the beginnings of what
  * stands on stdin, shortest first; the first 16 bytes of it are the key.
  */
 
 
 #include <stdio.h>
 
-#include "ngx_http_admission_hash.h"
+#include "base/hash.h"
 
 
 int
@@ -17,7 +17,7 @@ main(void)
 {
     u_char                         text[256];
     size_t                         len, n;
-    ngx_http_admission_hash_key_t  key;
+    ngx_adm_hash_key_t  key;
 
     if (fread(&key, sizeof(key), 1, stdin) != 1) {
         return 1;
@@ -27,7 +27,7 @@ main(void)
 
     for (len = 0; len <= n; len++) {
         printf("%016llx\n", (unsigned long long)
-                            ngx_http_admission_hash(&key, text, len));
+                            ngx_adm_hash(&key, text, len));
     }
 
     return 0;

@@ -21,7 +21,7 @@ my %MARGIN = (worker => 8e6, master => 1.5e6, zone => 2e6,
 # Keys of an event, and the only ones that may have no end.
 
 my $KEYS = qr/^\{[a-z]+\}:(?:queue|active|seen|active-seen|done|revoked
-               |threshold|epoch|state|admitted|used|cleared|leaving|rate|vwr
+               |threshold|epoch|state|admitted|used|cleared|leaving|lost|rate|vwr
                |slots|admissions)$|^\{\}:news$/x;
 my $ENDLESS = qr/:threshold$|:slots$|:vwr$/;
 my $SETS = qr/^(?:queue|vwr):active-events$/;

@@ -19,7 +19,7 @@ our @EXPORT = qw(browser_test);
 
 # browser_test('tier2.js', {site => ..., tokens => {...}}, $seconds)
 
-sub browser_test ($script, $config, $seconds = 240) {
+sub browser_test ($script, $config, $seconds = 900) {
     my $node_modules = install();
     my $dir = test_dir . '/browser';
 

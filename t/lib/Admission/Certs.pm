@@ -10,6 +10,7 @@ package Admission::Certs;
 use v5.36;
 
 use Carp;
+use POSIX qw(strftime);
 
 use Admission::Test;
 
@@ -37,10 +38,24 @@ sub issue ($self, $name, @names) {
 
     openssl(qw(req -subj), "/CN=$name", $issued->new_key,
             '-out', "$issued->{path}.csr");
-    openssl(qw(x509 -req -days), $days, '-in', "$issued->{path}.csr",
+    openssl(qw(x509 -req), life($days), '-in', "$issued->{path}.csr",
             '-CA', $self->cert, '-CAkey', $self->key, '-CAcreateserial',
             '-extfile', "$issued->{path}.ext", '-out', $issued->cert);
     return $issued;
+}
+
+
+# OpenSSL since 3.4 issues none that ends before it begins.
+
+sub life ($days) {
+    return ('-days', $days)
+        if $days > 0 || (run(qw(openssl x509 -help)))[1] !~ /-not_before/;
+
+    my ($from, $to) = map {
+        strftime('%Y%m%d%H%M%SZ', gmtime(time + $_ * 86400))
+    } $days - 2, $days;
+
+    return ('-not_before', $from, '-not_after', $to);
 }
 
 

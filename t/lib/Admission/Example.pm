@@ -11,7 +11,10 @@ package Admission::Example;
 use v5.36;
 
 use File::Copy ();
+use MIME::Base64 qw(encode_base64);
 
+use Admission::Backend;
+use Admission::Keys;
 use Admission::Nginx;
 use Admission::Test;
 
@@ -23,6 +26,7 @@ my $count = 0;
 # text      the configuration itself, if it is no file of conf-examples/
 # change    [qr/pattern/ => 'text', ...]: what a test cannot wait for, such as
 #           a threshold of 200
+# secret    {name => bytes}, in place of those that it makes up
 # workers   1
 
 sub start ($class, $name, %opt) {
@@ -44,9 +48,13 @@ sub conf ($self, %opt) {
     my @change = @{ $opt{change} // [] };
 
     for my $name ($text =~ m{\bsecrets/(\w+)\.key\b}g) {
-        my $secret = "$name-secret-of-the-examples-0123456789";
+        my $secret = $opt{secret}{$name}
+                     // "$name-secret-of-the-examples-0123456789";
+        my $base64 = $text =~ m{\bsecrets/$name\.key\s+format=base64\b};
+
         $self->{secrets}{$name} = $secret;
-        write_file("$dir/secrets/$name.key", "$secret\n");
+        write_file("$dir/secrets/$name.key",
+                   ($base64 ? encode_base64($secret, '') : $secret) . "\n");
     }
 
     for my $file ($text =~ /^\s*include\s+([\w.-]+);/mg) {
@@ -85,6 +93,33 @@ sub conf ($self, %opt) {
     }
 
     return "%%HEAD%%\n$text";
+}
+
+
+# What the examples ask at port 3001 who users are: an identity service that
+# publishes the key, and a gateway to which the cookie "session" says it.
+
+sub identity ($key) {
+    my $jwks = Admission::Keys::jwks($key);
+
+    return Admission::Backend->start(handler => sub ($request) {
+        my %header = map { lc $_->[0] => $_->[1] } $request->{headers}->@*;
+        my ($who) = ($header{cookie} // '') =~ /\bsession=(\w+)/;
+
+        return $request->{uri} eq '/realms/shop/certs'
+               ? [ 200, [ 'Cache-Control' => 'max-age=86400' ], $jwks ]
+             : [ $request->{uri} ne '/oauth2/auth' ? 404 : $who ? 202 : 401,
+                 [ 'X-Auth-Request-User' => $who // '' ], '' ];
+    });
+}
+
+
+# A token of that service
+
+sub token_by ($key, $user, @roles) {
+    return $key->token('ES256', {
+        iss => 'https://id.example.com/realms/shop', aud => [ 'shop' ],
+        sub => $user, realm_access => { roles => [ 'user', @roles ] } });
 }
 
 

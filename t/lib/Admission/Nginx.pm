@@ -7,6 +7,7 @@ use v5.36;
 use Carp;
 use IO::Socket::INET;
 
+use Admission::Clock;
 use Admission::Process ();
 use Admission::Test;
 
@@ -26,12 +27,14 @@ my $count = 0;
 #           configuration may be relative to it
 # workers   1
 # connections  worker_connections, 1024
+# listen    more for the listen directive of `server`
 # module    0 to leave the module out
 # modules   paths of others to load before it
 # log_level info
 # daemon    1 to let it go to the background (to upgrade the binary: NGINX
 #           ignores USR2 while its parent lives)
 # env       {NAME => value}
+# clock     true: its clock can be set, see set_clock
 #
 # Two environment variables choose what is tested: TEST_NGINX_BINARY and
 # ADMISSION_MODULE, which is set but empty for an NGINX with the module linked
@@ -200,6 +203,11 @@ sub start_again ($self) {
 }
 
 
+# Seconds by which its clock, and that of its timers, is ahead.
+
+sub set_clock ($self, $seconds) { $self->{clock}->set($seconds) }
+
+
 # ---- the log
 
 # All of it, or what came after a mark.
@@ -270,6 +278,15 @@ sub prepare ($class, %opt) {
     $self->{env}{LD_PRELOAD} = $ENV{TEST_NGINX_PRELOAD}
         if $ENV{TEST_NGINX_PRELOAD};
 
+    if ($opt{clock}) {
+        $self->{clock} = Admission::Clock->new($dir, all => 1);
+        my %clock = $self->{clock}->env->%*;
+
+        $clock{LD_PRELOAD} = join ':', $self->{env}{LD_PRELOAD} // (),
+                             $clock{LD_PRELOAD};
+        $self->{env} = { %{ $self->{env} }, %clock };
+    }
+
     $self->configure(port => undef, %opt);
     return $self;
 }
@@ -318,9 +335,10 @@ END
 sub template ($self, $opt) {
     my $connections = $opt->{connections} // 1024;
     my ($main, $events, $http) = map { $opt->{$_} // '' } qw(main events http);
+    my $listen = defined $opt->{listen} ? " $opt->{listen}" : '';
     my $server = defined $opt->{server} ? <<END : '';
     server {
-        listen 127.0.0.1:%%PORT%%;
+        listen 127.0.0.1:%%PORT%%$listen;
         server_name localhost;
 
 $opt->{server}
@@ -384,7 +402,8 @@ sub test ($self) {
 sub launch ($self) {
     my %env = %{ $self->{env} };
 
-    $env{ASAN_OPTIONS} //= ($ENV{ASAN_OPTIONS} // '') . ':detect_leaks=1'
+    $env{ASAN_OPTIONS} = ($env{ASAN_OPTIONS} // $ENV{ASAN_OPTIONS} // '')
+                         . ':detect_leaks=1'
         if sanitized;
 
     $self->{process} = Admission::Process->start(

@@ -1,4 +1,5 @@
-# A real redis-server of the test's own, and a small blocking client.
+# A real redis-server of the test's own, and a small blocking client.  Another
+# server with its commands, as valkey-server, is TEST_REDIS_SERVER.
 #
 # The test is the default user, who may do anything.  The module is the user
 # that docs/redis.md recommends, and the test fails if anything was refused to
@@ -11,6 +12,7 @@ use v5.36;
 use Carp;
 use parent -norequire, 'Admission::Redis::Client';
 
+use Admission::Clock;
 use Admission::Process;
 use Admission::Test;
 
@@ -69,12 +71,8 @@ sub start ($class, %opt) {
                        args => $opt{args} // [] }, $class;
 
     if ($opt{clock}) {
-        $self->set_clock(0);
-        my ($rc, $out) = run($ENV{CC} // 'cc', qw(-O -shared -fPIC -Wall -o),
-                             "$dir/clock.so", root . '/t/lib/clock.c');
-        croak $out if $rc;
-        $self->{env} = { LD_PRELOAD => "$dir/clock.so",
-                         CLOCK_FILE => "$dir/clock" };
+        $self->{clock} = Admission::Clock->new($dir);
+        $self->{env} = $self->{clock}->env;
     }
 
     $self->launch;
@@ -126,7 +124,8 @@ sub begin ($self) {
     $self->{process} = Admission::Process->start(
         name => "redis-$self->{port}", dir => $self->{dir},
         env => $self->{env} // {},
-        command => [ 'redis-server', "$self->{dir}/redis.conf",
+        command => [ $ENV{TEST_REDIS_SERVER} // 'redis-server',
+                     "$self->{dir}/redis.conf",
                      $self->{args}->@* ]);
 }
 
@@ -188,13 +187,7 @@ sub kill9 ($self) {
 
 # So many seconds from the real time, from now on.
 
-sub set_clock ($self, $seconds) {
-    my $name = "$self->{dir}/clock";
-
-    # in place: it is mapped
-    open my $file, -e $name ? '+<' : '>', $name or croak "$name: $!";
-    syswrite $file, pack 'q', $seconds;
-}
+sub set_clock ($self, $seconds) { $self->{clock}->set($seconds) }
 
 
 sub sigstop ($self) { $self->{process}->signal('STOP') }

@@ -1,25 +1,26 @@
 # The scripts of the waiting room called directly, as
-# src/ngx_http_admission_vwr.c calls them.  An object is a host: it remembers
+# src/room/calls.c calls them.  An object is a host: it remembers
 # what answers said, and tells it with the next call.
 
 package Admission::Rooms;
 
 use v5.36;
 
+use Admission::Scripts;
 use Admission::Test;
 
-my @KEYS = qw(vwr state epoch);
+my @KEYS = Admission::Scripts::listed(vwr_step => 'keys');
 
 my @HOST = qw(clock activation next serving active set_by api_rate changed
-              issue);
+              issue wall);
 
-my @ANSWER = qw(us clock active by_config activation next serving rate
-                api_rate changed issue lost result at);
+my @ANSWER = Admission::Scripts::listed(vwr_step => 'reply');
 
 my @NOTHING = (api_rate => -1, set_by => 'api');
 
 
 # event, rate and burst of its line of admission_events
+# edit  a function that the text of each script goes through
 
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', rate => 50, burst => -1,
@@ -28,6 +29,7 @@ sub new ($class, $redis, %opt) {
     for my $name (qw(assign step admin)) {
         my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
                                 root . "/lua/vwr_$name.lua");
+        $text = $opt{edit}->($text) if $opt{edit};
         $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
     }
 

@@ -1,4 +1,4 @@
-# The queue scripts called directly, as src/ngx_http_admission_queue.c calls
+# The queue scripts called directly, as src/queue/queue.c calls
 # them: what NGINX would ask is given by name, what a host knows too.
 
 package Admission::Scripts;
@@ -7,8 +7,7 @@ use v5.36;
 
 use Admission::Test;
 
-my @KEYS = qw(queue active seen active-seen done revoked threshold epoch
-              state admitted used cleared leaving rate vwr admissions);
+my @KEYS = listed(queue_check => 'keys');
 
 my @CONF = qw(threshold active_ttl session_max claim_ttl seen_ttl
               restore_wait admit_interval admit_batch token_ttl stream);
@@ -18,16 +17,26 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                restore_wait => 60_000, admit_interval => 100,
                admit_batch => 100, token_ttl => 600_000, stream => 1);
 
-my @HOST = qw(epoch clock active clear api_threshold brief ms in_touch);
+my @HOST = qw(epoch clock active clear api_threshold brief ms in_touch wall);
 
-my @ANSWER = qw(state position size active threshold us clock epoch score adm
-                expires rate api_threshold clear restore total did lost ended
-                revoked step);
+# the fields of the answer, as the longest one has them
+my @ANSWER = listed(queue_step => 'reply');
 
-my @STATES = qw(out waiting in used needs_tier1);
+my @STATES = qw(out waiting in used needs_tier1 ready);
 
 
-# event, and what its line of admission_events would say; times in ms
+# a list at the head of a script: "keys", "args", "each", "reply"
+
+sub listed ($script, $list) {
+    my (undef, $text) = run('sh', root . '/lua/embed.sh', '-l',
+                            root . "/lua/$script.lua");
+    my ($names) = $text =~ /^$list (.*)/m or die "$script: no list of $list";
+    return split ' ', $names;
+}
+
+
+# event, and what its line of admission_events would say; times in ms.  edit: a
+# function that changes the text of a script, which is in $_
 
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', host => {}, %DEFAULT,
@@ -36,6 +45,7 @@ sub new ($class, $redis, %opt) {
     for my $name (qw(check leave step admin)) {
         my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
                                 root . "/lua/queue_$name.lua");
+        $self->{edit}->() for $self->{edit} ? $text : ();
         $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
     }
 
@@ -63,14 +73,14 @@ sub call ($self, $name, @args) {
 }
 
 
-# mode  check (default), status, heartbeat, restore or report
+# mode  check (default), status, heartbeat, restore, report or away
 # tier1 {at, act, adm}, entry {adm, exp}
 # place what an answer said, or several of them in an array
 # pass  {at} of the ticket by whose token one may join at all
 
 sub ask ($self, $user, %opt) {
     my %modes = (check => 0, status => 1, heartbeat => 2, restore => 3,
-                 report => 4);
+                 report => 4, away => 5);
     my $t1 = $opt{tier1} // {};
     my $entry = $opt{entry} // {};
     my $places = $opt{place} // [];
@@ -80,9 +90,8 @@ sub ask ($self, $user, %opt) {
         'check', $user, $modes{ $opt{mode} // 'check' },
         $t1->{at} // 0, $t1->{act} // 0,
         ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
-        $entry->{adm} // 0, $entry->{exp} // 0,
-        scalar @$places, (map { @$_{qw(score clock epoch)} } @$places),
-        $opt{pass} // 0);
+        $entry->{adm} // 0, $entry->{exp} // 0, $opt{pass} // 0,
+        map { @$_{qw(score clock epoch)} } @$places);
 }
 
 

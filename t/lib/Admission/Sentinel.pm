@@ -20,10 +20,11 @@ use Admission::Test;
 # replicas   1
 # sentinels  3
 # timeout    ms until a master that is silent is down, 1000
+# host       127.0.0.1; a name is told as a name
 
 sub start ($class, %opt) {
     my $self = bless { name => 'tickets', replicas => 1, sentinels => 3,
-                       timeout => 1000, %opt }, $class;
+                       timeout => 1000, host => '127.0.0.1', %opt }, $class;
 
     my $master = Admission::Redis->start(
         config => [ 'repl-diskless-sync-delay 0' ]);
@@ -42,7 +43,10 @@ sub start ($class, %opt) {
     $self->{watchers} = [ map {
         Admission::Redis->start(args => [ '--sentinel' ], module => 0,
                                 config => [
-            "sentinel monitor $self->{name} 127.0.0.1 $port 2",
+            $self->{host} =~ /[a-z]/ ? ('sentinel resolve-hostnames yes',
+                                        'sentinel announce-hostnames yes')
+                                     : (),
+            "sentinel monitor $self->{name} $self->{host} $port 2",
             "sentinel down-after-milliseconds $self->{name} $timeout",
             "sentinel failover-timeout $self->{name} 5000" ])
     } 1 .. $self->{sentinels} ];

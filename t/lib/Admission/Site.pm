@@ -32,6 +32,8 @@ our %SECRETS = map { $_ => "$_-secret-of-the-tests-0123456789abcdef" }
 # http       more for the http block
 # server     more for the server block
 # connections  worker_connections
+# listen     more for the listen directive
+# log_level  info
 
 sub start ($class, %opt) {
     my $self = bless { event => 'concert', workers => 2, instances => 1,
@@ -50,6 +52,7 @@ sub instance ($self) {
     return Admission::Nginx->start(
         workers => $self->{workers},
         connections => $self->{connections} // 1024,
+        listen => $self->{listen}, log_level => $self->{log_level},
         http => $self->http, server => $self->server);
 }
 

@@ -1,7 +1,7 @@
 # What every test starts with:
 #
 #     use FindBin;
-#     use lib "$FindBin::Bin/lib";
+#     use lib "$FindBin::Bin/../lib";
 #     use Admission::Test;
 #
 # It is Test::More, strict, warnings and signatures, a directory of the test's
@@ -27,7 +27,8 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until slow sanitized root write_file read_file run
+    test_dir free_port wait_until slow sanitized root sources write_file
+    read_file run
     json_decode json_encode true false
     processes alive fd_count rss
     done_testing
@@ -68,13 +69,20 @@ sub root () {
 }
 
 
+# The sources of the module, in whatever folder: those in C, or of an extension.
+
+sub sources ($ext = 'c') {
+    return sort map { glob root . "/src/$_.$ext" } '*', '*/*';
+}
+
+
 # The directory of this test, removed at the end unless TEST_KEEP is set.  All
 # that the test starts has it, or a directory in it, as working directory:
 # that is how processes left behind are found.
 
 sub test_dir () {
     $dir //= Cwd::abs_path(
-        File::Temp::tempdir('admission-XXXXXX', TMPDIR => 1));
+        File::Temp::tempdir('admission-' . 'X' x 6, TMPDIR => 1));
 }
 
 

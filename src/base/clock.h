@@ -1,0 +1,69 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Time: how long something has been, by the clock of NGINX's event loop, and
+ * what time it is for Redis, by which tokens and events go.  Lock-free.
+ */
+
+
+#ifndef _NGX_ADM_BASE_CLOCK_H_INCLUDED_
+#define _NGX_ADM_BASE_CLOCK_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+
+/*
+ * ms since a time that some worker noted, in ms of ngx_current_msec: none if
+ * its clock is ahead, as the time that a worker has is that of the last turn
+ * of its event loop.
+ */
+ngx_msec_t ngx_adm_since(ngx_msec_t time);
+
+/* the same of a time in 32 bits, which is right for 49 days */
+ngx_msec_t ngx_adm_ms_since(uint32_t time);
+
+/* whether a time of ngx_current_msec has come */
+#define ngx_adm_is_over(time)                                                 \
+    ((ngx_msec_int_t) ((time) - ngx_current_msec) <= 0)
+
+/* ms of a pause since a time that are still to come */
+#define ngx_adm_rest(since, pause)                                            \
+    ((ngx_msec_t) ngx_max((ngx_msec_int_t) ((since) + (pause)                 \
+                                            - ngx_current_msec), 0))
+
+/* ngx_current_msec as a mark, of which 0 means never */
+#define ngx_adm_mark_now()                                                    \
+    (ngx_current_msec ? ngx_current_msec : 1)
+
+
+/*
+ * Redis's time, us and s, as this host measures it; the host's own before
+ * the first answer of Redis, or where the module is not in use.
+ */
+int64_t ngx_adm_now_us(void);
+#define ngx_adm_now()  ((time_t) (ngx_adm_now_us() / 1000000))
+
+/* what time it is by the host's own clock, ms */
+int64_t ngx_adm_wall(void);
+
+/*
+ * Whether a time, us, is so far from the host's own, or ahead of it, that it
+ * can't be: no clock is off by so much.
+ */
+#define NGX_ADM_TIME_FAR  86400000000
+
+#define ngx_adm_is_far_ahead(time)                                            \
+    ((time) - ngx_adm_wall() * 1000 > NGX_ADM_TIME_FAR)
+
+#define ngx_adm_is_far(time)                                                  \
+    (ngx_adm_is_far_ahead(time)                                               \
+     || ngx_adm_wall() * 1000 - (time) > NGX_ADM_TIME_FAR)
+
+/* where the host keeps Redis's time less its own, in ms; NULL: nowhere */
+void ngx_adm_clock_use(ngx_atomic_t *offset);
+
+
+#endif /* _NGX_ADM_BASE_CLOCK_H_INCLUDED_ */

@@ -1,0 +1,124 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * All calls of the HTTP APIs.  Whoever adds one adds a line here and has a
+ * handler get it; http/api.h says what the fields are.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../queue/api.h"
+#include "../queue/queue.h"
+#include "../room/admin_api.h"
+#include "../room/admin_list.h"
+#include "../room/api.h"
+#include "../room/calls.h"
+#include "api_routes.h"
+
+
+const ngx_adm_route_t  ngx_adm_queue_routes[] = {
+
+    { "check/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_check_handler,
+      NGX_ADM_QUEUE_CHECK, 0 },
+
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_check_handler,
+      NGX_ADM_QUEUE_STATUS, 0 },
+
+    { "heartbeat/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_check_handler,
+      NGX_ADM_QUEUE_HEARTBEAT, 0 },
+
+    { "leave/*",
+      NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
+      ngx_adm_queue_leave_handler, 0, 0 },
+
+    { NULL, 0, NULL, NULL, 0, 0 }
+};
+
+
+/*
+ * Operators' calls and users' have locations of their own, and none answers
+ * the others': what is asked of who joins is what the users' one says.
+ */
+
+const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
+
+    { "admin/clear/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_CLEAR, 0 },
+
+    { "admin/threshold/*",
+      NGX_HTTP_PUT|NGX_HTTP_POST|NGX_HTTP_DELETE, "PUT, POST, DELETE",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_SET_THRESHOLD, 0 },
+
+    { "admin/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_LOOK, 0 },
+
+    { NULL, 0, NULL, NULL, 0, 0 }
+};
+
+
+const ngx_adm_route_t  ngx_adm_room_routes[] = {
+
+    { "assign/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_assign_handler, 0, 0 },
+
+    { "check/*/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_check_handler, 0, 0 },
+
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_status_handler, 0, 1 },
+
+    { NULL, 0, NULL, NULL, 0, 0 }
+};
+
+
+const ngx_adm_route_t  ngx_adm_admin_routes[] = {
+
+    { "activate/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
+      NGX_ADM_ROOM_CALL_ACTIVATE, 1 },
+
+    { "deactivate/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
+      NGX_ADM_ROOM_CALL_DEACTIVATE, 0 },
+
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_admin_handler,
+      NGX_ADM_ROOM_CALL_LOOK, 0 },
+
+    { "advance/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
+      NGX_ADM_ROOM_CALL_ADVANCE, 0 },
+
+    { "rate/*",
+      NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
+      ngx_adm_admin_handler,
+      NGX_ADM_ROOM_CALL_SET_RATE, 0 },
+
+    { "status",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_admin_list, 0, 0 },
+
+    { NULL, 0, NULL, NULL, 0, 0 }
+};

@@ -1,0 +1,290 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What "nginx -t" warns of when it has seen all locations: the way that a
+ * call comes by decides what is asked of who joins the queue, so that one
+ * location may open what the others close.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "parse.h"
+
+
+/* a location, or a server as such: then without a name */
+typedef struct {
+    ngx_adm_loc_conf_t        *lcf;
+    ngx_str_t                  name;
+    ngx_http_core_srv_conf_t  *server;
+} ngx_adm_routes_loc_t;
+
+
+static ngx_int_t ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
+    ngx_adm_loc_conf_t *conf);
+static ngx_adm_loc_conf_t *ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf,
+    ngx_uint_t admin);
+static void ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
+static void ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
+    ngx_adm_loc_conf_t *queue);
+static const char *ngx_adm_routes_open(ngx_adm_loc_conf_t *queue,
+    ngx_adm_loc_conf_t *gated, const char **then);
+static ngx_uint_t ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf);
+static ngx_uint_t ngx_adm_routes_trusts(ngx_adm_loc_conf_t *gated,
+    ngx_adm_loc_conf_t *queue);
+static void ngx_adm_routes_warn(ngx_conf_t *cf, ngx_adm_loc_conf_t *queue,
+    const char *what, ngx_adm_routes_loc_t *gated, const char *then);
+
+
+ngx_int_t
+ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_adm_main_conf_t       *mcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->noname) {
+        /* is as the location around it */
+        return NGX_OK;
+    }
+
+    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
+
+    if (conf->content == NGX_ADM_CONTENT_QUEUE) {
+        return ngx_adm_routes_add(cf, &mcf->queues, conf);
+    }
+
+    if (conf->content == NGX_ADM_CONTENT_NONE
+        && conf->event
+        && (conf->tier1->mode != NGX_ADM_OFF
+            || conf->tier2->mode != NGX_ADM_OFF))
+    {
+        return ngx_adm_routes_add(cf, &mcf->gated, conf);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
+    ngx_adm_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_adm_routes_loc_t      *loc;
+
+    loc = ngx_adm_conf_push(cf, locs, sizeof(ngx_adm_routes_loc_t));
+    if (loc == NULL) {
+        return NGX_ERROR;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    loc->lcf = conf;
+    loc->name = clcf->name;
+    loc->server = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+
+    return NGX_OK;
+}
+
+
+void
+ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
+{
+    ngx_uint_t        i;
+    ngx_adm_routes_loc_t  *queue;
+
+    if (mcf->queues == NULL) {
+        return;
+    }
+
+    ngx_adm_routes_missing(cf, mcf);
+
+    queue = mcf->queues->elts;
+
+    for (i = 0; i < mcf->queues->nelts; i++) {
+
+        if (!queue[i].lcf->admin) {
+            ngx_adm_routes_joins(cf, mcf, queue[i].lcf);
+        }
+    }
+}
+
+
+/* the first location of admission_queue_api of that kind; NULL: none */
+
+static ngx_adm_loc_conf_t *
+ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf, ngx_uint_t admin)
+{
+    ngx_uint_t        i;
+    ngx_adm_routes_loc_t  *queue;
+
+    queue = mcf->queues->elts;
+
+    for (i = 0; i < mcf->queues->nelts; i++) {
+
+        if ((ngx_uint_t) queue[i].lcf->admin == admin) {
+            return queue[i].lcf;
+        }
+    }
+
+    return NULL;
+}
+
+
+/*
+ * Operators need a location where there is a way to be one; another host may
+ * have it, or users', but then this one says so by a warning alone.
+ */
+
+static void
+ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
+{
+    ngx_adm_loc_conf_t  *admin, *users;
+
+    admin = ngx_adm_routes_queue(mcf, 1);
+    users = ngx_adm_routes_queue(mcf, 0);
+
+    if (users == NULL) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "users' calls of the queue "
+                      "have no location: \"admission_queue_api admin=on\" in "
+                      "%V:%ui answers operators' alone, add a location with "
+                      "\"admission_queue_api\"", &admin->content_file,
+                      admin->content_line);
+        return;
+    }
+
+    if (admin == NULL
+        && (users->secrets[NGX_ADM_SECRET_ADMIN]
+            || users->user->source == NGX_ADM_USER_JWT))
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "operators' calls of the "
+                      "queue have no location: \"admission_queue_api\" in "
+                      "%V:%ui answers users' alone, add a location with "
+                      "\"admission_queue_api admin=on\"", &users->content_file,
+                      users->content_line);
+    }
+}
+
+
+/*
+ * Any event may be named to a location of the queue, so its joins are those
+ * of all events whose entry tokens it signs; and an entry token passes tier 1
+ * as well.
+ */
+
+static void
+ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
+    ngx_adm_loc_conf_t *queue)
+{
+    ngx_uint_t        i;
+    const char       *what, *then;
+    ngx_adm_routes_loc_t  *gated;
+
+    if (mcf->gated == NULL) {
+        return;
+    }
+
+    gated = mcf->gated->elts;
+
+    for (i = 0; i < mcf->gated->nelts; i++) {
+
+        if (!ngx_adm_routes_trusts(gated[i].lcf, queue)) {
+            continue;
+        }
+
+        what = ngx_adm_routes_open(queue, gated[i].lcf, &then);
+
+        if (what) {
+            ngx_adm_routes_warn(cf, queue, what, &gated[i], then);
+            return;
+        }
+    }
+}
+
+
+/*
+ * Why one may join without what the other asks for, and what to do; NULL: one
+ * may not, or "admission_tier1 off" says that it is meant.
+ */
+
+static const char *
+ngx_adm_routes_open(ngx_adm_loc_conf_t *queue, ngx_adm_loc_conf_t *gated,
+    const char **then)
+{
+    if (queue->tier1 == &ngx_adm_tier1_default) {
+
+        if (gated->tier1->mode == NGX_ADM_OFF) {
+            return NULL;
+        }
+
+        *then = "say \"admission_tier1\" as there, or \"admission_tier1 off\" "
+                "if that is meant";
+        return "has no \"admission_tier1\" here or above";
+    }
+
+    if (queue->tier1->mode == NGX_ADM_OFF || gated->dry_run) {
+        return NULL;
+    }
+
+    if (queue->dry_run) {
+        *then = "say \"admission_dry_run off\" here, or \"on\" there as well";
+        return "is in a dry run by \"admission_dry_run on\"";
+    }
+
+    if (queue->edge->name.len && gated->edge->name.len == 0) {
+        *then = "say \"admission_trusted_edge off\" here as well";
+        return "trusts an edge by \"admission_trusted_edge\"";
+    }
+
+    if (ngx_adm_routes_bypass(queue) && !ngx_adm_routes_bypass(gated)) {
+        *then = "say \"admission_bypass \"\"\" here as well";
+        return "has \"admission_bypass\"";
+    }
+
+    return NULL;
+}
+
+
+static ngx_uint_t
+ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf)
+{
+    return conf->bypass && (conf->bypass->lengths || conf->bypass->value.len);
+}
+
+
+/* do entry tokens from there pass here? */
+
+static ngx_uint_t
+ngx_adm_routes_trusts(ngx_adm_loc_conf_t *gated, ngx_adm_loc_conf_t *queue)
+{
+    ngx_adm_keyring_t  *here, *there;
+
+    here = gated->secrets[NGX_ADM_SECRET_TIER2];
+    there = queue->secrets[NGX_ADM_SECRET_TIER2];
+
+    return here == there
+           || (here && there && ngx_adm_keyring_overlap(here, there));
+}
+
+
+static void
+ngx_adm_routes_warn(ngx_conf_t *cf, ngx_adm_loc_conf_t *queue, const char *what,
+    ngx_adm_routes_loc_t *gated, const char *then)
+{
+    const char  *where;
+
+    where = gated->name.len ? "location \"" : "what is in no location";
+
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                  "\"admission_queue_api\" in %V:%ui %s, while %s%V%s of the "
+                  "server in %s:%ui is gated: who joins here gets an entry "
+                  "token for there without one of the waiting room; %s",
+                  &queue->content_file, queue->content_line, what,
+                  where, &gated->name, gated->name.len ? "\"" : "",
+                  gated->server->file_name, gated->server->line, then);
+}

@@ -1,0 +1,202 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The gate of tier 1: while the waiting room of the request's event is
+ * active, a token of it is needed.  What the host knows decides; only before
+ * it knows anything does a request wait for Redis, once.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/reason.h"
+#include "../host/touch.h"
+#include "../http/room.h"
+#include "../http/user.h"
+#include "../queue/restore.h"
+#include "../room/calls.h"
+#include "gate.h"
+
+
+static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode);
+static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
+    ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
+    int64_t activation);
+static ngx_int_t ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g);
+
+
+#define ngx_adm_gate_tier1_deny(g, name)                                      \
+    ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1,                               \
+                                 ngx_adm_reason(name))
+
+
+ngx_int_t
+ngx_adm_gate_tier1(ngx_adm_gate_t *g)
+{
+    ngx_int_t       rc, mode;
+    ngx_adm_room_t  room;
+
+    if (g->named == NGX_DECLINED && !g->lcf->tier1->event_required) {
+        return NGX_DECLINED;
+    }
+
+    mode = ngx_adm_tier1_mode(g->request, NULL);
+
+    if (mode == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (mode == NGX_ADM_OFF) {
+        return NGX_DECLINED;
+    }
+
+    if (g->named == NGX_DECLINED) {
+        return ngx_adm_gate_tier1_deny(g, NO_EVENT);
+    }
+
+    rc = ngx_adm_gate_event(g, NGX_ADM_VERDICT_TIER1);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (g->conf->vwr == NGX_ADM_OFF) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_adm_tier1_room(g->request, &g->event, &room) != NGX_OK) {
+        return ngx_adm_gate_unknown(g, mode);
+    }
+
+    if (room.active) {
+        return ngx_adm_gate_tier1_token(g, room.activation);
+    }
+
+    if (ngx_adm_tier1_pending(g->conf, &room)
+        && (mode == NGX_ADM_ON || ngx_adm_in_touch()))
+    {
+        return ngx_adm_gate_tier1_deny(g, ROOM);
+    }
+
+    /* Redis may just have told that what is not listed was never activated */
+
+    if (g->doubtful && room.activation == 0) {
+        return ngx_adm_gate_tier1_deny(g, UNKNOWN_EVENT);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
+{
+    ngx_adm_look_t      *look;
+    ngx_http_request_t  *r;
+
+    static time_t  logged;
+
+    r = g->request;
+
+    if (g->ctx->looked != r->uri_changes) {
+
+        g->ctx->looked = r->uri_changes;
+        g->ctx->room_told = 0;
+
+        look = ngx_adm_room_look_at(&g->event, g->conf, ngx_adm_gate_looked, r);
+
+        if (look) {
+            return ngx_adm_wait(r, ngx_adm_room_look_cancel, look);
+        }
+    }
+
+    if (mode == NGX_ADM_ON) {
+        return ngx_adm_gate_tier1_deny(g, ROOM);
+    }
+
+    /* one line a second tells as much as one a request */
+
+    if (logged != ngx_time()) {
+        logged = ngx_time();
+
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: whether the waiting room of event \"%V\" "
+                      "is active has never been heard from redis, requests "
+                      "pass without a token", &g->event);
+    }
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_adm_gate_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+{
+    ngx_http_request_t *r = data;
+
+    ngx_adm_tier1_told(r, room);
+    ngx_adm_wait_resume(r);
+}
+
+
+static ngx_int_t
+ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation)
+{
+    ngx_int_t          rc;
+    const char        *why;
+    ngx_adm_claims_t  *claims;
+
+    rc = ngx_adm_tier1_find(g->request, &g->event, activation, &claims, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_OK) {
+        g->ctx->position = claims->position;
+
+        return ngx_adm_tier1_renew(g->request, g->conf, claims);
+    }
+
+    rc = ngx_adm_gate_tier1_entry(g);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1, why);
+}
+
+
+/* who was let in at the end need not go back to the start */
+
+static ngx_int_t
+ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g)
+{
+    ngx_int_t          rc;
+    const char        *why;
+    ngx_adm_ctx_t     *ctx;
+    ngx_adm_claims_t  *entry;
+
+    ctx = g->ctx;
+
+    if (ngx_adm_user_find(g->request, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->user.id.len == 0) {
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_adm_gate_entry(g, &ctx->user.id, &entry, &why);
+
+    if (rc == NGX_OK) {
+        ctx->entry = entry;
+        ngx_adm_restore_report(g->request, entry);
+    }
+
+    return rc;
+}

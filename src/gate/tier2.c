@@ -1,0 +1,227 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The gate of tier 2: an entry token of the event and the user is needed.
+ * Redis is asked only where strict=on says so.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/reason.h"
+#include "../base/text.h"
+#include "../queue/queue.h"
+#include "../queue/restore.h"
+#include "gate.h"
+
+
+static ngx_int_t ngx_adm_gate_tier2_ask(ngx_adm_gate_t *g);
+static void ngx_adm_gate_tier2_active(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+
+
+#define ngx_adm_gate_tier2_deny(g, name)                                      \
+    ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER2,                               \
+                                 ngx_adm_reason(name))
+
+
+ngx_int_t
+ngx_adm_gate_tier2_applies(ngx_adm_gate_t *g)
+{
+    ngx_int_t              mode;
+    ngx_str_t              value;
+    ngx_uint_t             method;
+    ngx_http_request_t    *r;
+    ngx_adm_tier2_conf_t  *tier2;
+
+    r = g->request;
+    tier2 = g->lcf->tier2;
+
+    /* what GET may not have HEAD may not either */
+
+    method = (r->method == NGX_HTTP_HEAD) ? NGX_HTTP_HEAD|NGX_HTTP_GET
+                                          : r->method;
+
+    if (tier2->mode == NGX_ADM_OFF
+        || (tier2->methods && !(tier2->methods & method)))
+    {
+        return NGX_DECLINED;
+    }
+
+    if (tier2->mode == NGX_ADM_ON) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, &tier2->value, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    mode = ngx_adm_switch(&value);
+
+    if (mode == NGX_ADM_OFF) {
+        return NGX_DECLINED;
+    }
+
+    if (mode != NGX_ADM_ON) {
+
+        /*
+         * an empty value too: it may come from a module that has not run,
+         * and a gate that stands open is noticed by nobody
+         */
+
+        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                      "admission_tier2 is neither \"on\" nor \"off\" "
+                      "but \"%V\", taken for \"on\"", &value);
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_gate_tier2(ngx_adm_gate_t *g)
+{
+    ngx_int_t              rc;
+    ngx_str_t              user;
+    const char            *why;
+    ngx_adm_claims_t      *entry;
+    ngx_adm_tier2_conf_t  *tier2;
+
+    tier2 = g->lcf->tier2;
+
+    g->ctx->entry = NULL;
+
+    if (g->named != NGX_DECLINED && g->conf == NULL) {
+        rc = ngx_adm_gate_event(g, NGX_ADM_VERDICT_TIER2);
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+
+    ngx_str_null(&user);
+
+    if (tier2->bind) {
+        user = g->ctx->user.id;
+
+        if (user.len == 0) {
+            return ngx_adm_gate_tier2_deny(g, NO_VISITOR);
+        }
+    }
+
+    if (g->event.len == 0 && tier2->event_required) {
+        return ngx_adm_gate_tier2_deny(g, NO_EVENT);
+    }
+
+    rc = ngx_adm_gate_entry(g, &user, &entry, &why);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER2, why);
+    }
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    g->ctx->entry = entry;
+
+    if (entry->older) {
+        ngx_adm_restore_report(g->request, entry);
+    }
+
+    return tier2->strict ? ngx_adm_gate_tier2_ask(g) : NGX_OK;
+}
+
+
+/* strict=on: is the user of the entry token still active? */
+
+static ngx_int_t
+ngx_adm_gate_tier2_ask(ngx_adm_gate_t *g)
+{
+    ngx_http_request_t    *r;
+    ngx_adm_ctx_t         *ctx;
+    ngx_adm_asked_t       *asked;
+    ngx_adm_redis_call_t  *call;
+
+    r = g->request;
+    ctx = g->ctx;
+
+    asked = ngx_adm_ctx_asked(r, ctx->entry);
+
+    if (asked && asked->rc == NGX_OK) {
+
+        /* it was told with what else had to be asked */
+
+        ctx->answer = asked->active ? NGX_OK : NGX_DECLINED;
+
+        return ngx_adm_gate_tier2_answered(g);
+    }
+
+    call = ngx_adm_queue_is_active(&ctx->entry->sub, &ctx->entry->uid,
+                                   ngx_adm_gate_tier2_active, r);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: redis asked of a user of event \"%V\"%s",
+                   &ctx->entry->sub, call ? "" : ", in vain");
+
+    if (call == NULL) {
+        ctx->answer = NGX_ERROR;
+
+        return ngx_adm_gate_tier2_answered(g);
+    }
+
+    return ngx_adm_wait(r, ngx_adm_redis_cancel, call);
+}
+
+
+static void
+ngx_adm_gate_tier2_active(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer)
+{
+    ngx_http_request_t *r = data;
+
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    ctx->answered = 1;
+
+    if (rc != NGX_OK) {
+        ctx->answer = NGX_ERROR;
+
+    } else if (answer->state == NGX_ADM_QUEUE_ACTIVE) {
+        ctx->answer = NGX_OK;
+
+    } else {
+        ctx->answer = NGX_DECLINED;
+    }
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: redis told of a user: %s",
+                   ctx->answer == NGX_OK ? "active"
+                   : ctx->answer == NGX_DECLINED ? "not active" : "nothing");
+
+    ngx_adm_wait_resume(r);
+}
+
+
+ngx_int_t
+ngx_adm_gate_tier2_answered(ngx_adm_gate_t *g)
+{
+    g->ctx->answered = 0;
+
+    switch (g->ctx->answer) {
+
+    case NGX_OK:
+        return NGX_OK;
+
+    case NGX_DECLINED:
+        return ngx_adm_gate_tier2_deny(g, NOT_ACTIVE);
+
+    default:
+        return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_ERROR,
+                                 ngx_adm_reason(REDIS));
+    }
+}

@@ -1,0 +1,58 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What a host knows of the queue of an event, in the zone, and what answers
+ * say of it.
+ *
+ * Every function takes and releases the zone's lock itself, briefly.
+ */
+
+
+#ifndef _NGX_ADM_HOST_EVENT_STATE_H_INCLUDED_
+#define _NGX_ADM_HOST_EVENT_STATE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "event.h"
+#include "settings.h"
+#include "tally.h"
+
+
+/* what the host knows of an event; not a use of it */
+void ngx_adm_event_get(ngx_str_t *id, ngx_adm_event_state_t *state,
+    ngx_adm_event_now_t *now);
+
+/*
+ * Takes what an answer said of an event, and counts what the call did (NULL:
+ * nothing); work has the schedule look after it; heard is of a step, or NULL.
+ * An event without data, and without a threshold set, is not remembered for it.
+ * With a full zone the event unused for longest is forgotten.  Returns what is
+ * news to the host, to be logged, or 0.
+ */
+#define NGX_ADM_NEWS_LOST      1         /* Redis had lost data */
+#define NGX_ADM_NEWS_RESTORE   2         /* which is being restored
+                                            for a while, */
+#define NGX_ADM_NEWS_RESTORED  4         /* and no longer */
+#define NGX_ADM_NEWS_TELL      8         /* other hosts are to be told what the
+                                            host did of late */
+
+ngx_uint_t ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
+    ngx_adm_event_now_t *now, ngx_uint_t work, ngx_adm_heard_t *heard,
+    ngx_adm_tally_t *tally);
+
+/* what is no event any more has no users: nobody asks Redis about them */
+void ngx_adm_event_empty(ngx_str_t *id);
+
+/*
+ * Whether an event was named by an operator: by a line of its own, or, as far
+ * as this host knows, by a threshold set or a waiting room activated through
+ * the API.  What else is an event is one by the "default" line alone: anybody
+ * may have made its id up.
+ */
+ngx_uint_t ngx_adm_event_is_named(ngx_adm_main_conf_t *mcf, ngx_str_t *event);
+
+
+#endif /* _NGX_ADM_HOST_EVENT_STATE_H_INCLUDED_ */

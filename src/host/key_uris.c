@@ -1,0 +1,485 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Locations: each has an entry in the zone: who of the host asks it, since
+ * when, and the text that it answered last.  Each worker makes its set of that
+ * text, which is copied in steps, since it may be long.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "../base/text.h"
+#include "keys.h"
+
+
+#define NGX_ADM_KEYS_STEP    16384   /* bytes that are copied under one lock */
+
+#define NGX_ADM_KEYS_ENTRIES 32
+#define NGX_ADM_KEYS_ONCE    10000   /* ms in which a location is asked once */
+#define NGX_ADM_KEYS_OLD     600000  /* ms after which it is asked again */
+#define NGX_ADM_KEYS_LAST    86400000    /* ms for which an answer counts */
+
+
+typedef struct {
+    uint64_t        id;              /* 0: free */
+    ngx_uint_t      version;         /* of the text; 0: there is none */
+    ngx_uint_t      generation;      /* of the configuration that got it */
+    u_char         *text;
+    size_t          len;
+    u_char         *coming;          /* what is to take its place; NULL: none */
+    ngx_uint_t      next;            /* version that it will be */
+    ngx_msec_t      got;             /* when it last answered */
+    ngx_msec_t      asked;           /* a mark: 0 is never, or in vain */
+    ngx_uint_t      asking;          /* bool: since then */
+    ngx_uint_t      failed;          /* bool: the last time it did not answer */
+} ngx_adm_keys_entry_t;
+
+
+typedef struct {
+    ngx_uint_t            versions;
+    ngx_adm_keys_entry_t  entries[NGX_ADM_KEYS_ENTRIES];
+} ngx_adm_keys_t;
+
+
+#define ngx_adm_keys(zone)                                                    \
+    ((ngx_adm_keys_t *) ngx_adm_zone_data(zone, &ngx_adm_keys_part))
+
+
+static void ngx_adm_keys_empty(ngx_adm_zone_t *zone);
+static ngx_adm_keys_entry_t *ngx_adm_keys_entry(ngx_adm_key_source_t *source);
+static ngx_adm_keys_entry_t *ngx_adm_keys_entry_locked(
+    ngx_adm_key_source_t *source);
+static ngx_int_t ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id,
+    ngx_uint_t version, u_char *buf, size_t len);
+static ngx_int_t ngx_adm_keys_put(ngx_adm_key_source_t *source,
+    ngx_str_t *text);
+static ngx_int_t ngx_adm_keys_fill(ngx_adm_key_source_t *source,
+    ngx_uint_t version, ngx_str_t *text);
+static void ngx_adm_keys_whole_locked(ngx_adm_keys_entry_t *entry, size_t len);
+static void ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry);
+
+
+ngx_adm_zone_part_t  ngx_adm_keys_part = {
+    .size = sizeof(ngx_adm_keys_t),
+    .empty = ngx_adm_keys_empty };
+
+
+/* texts were in memory that is gone */
+
+static void
+ngx_adm_keys_empty(ngx_adm_zone_t *zone)
+{
+    ngx_adm_keys_t  *keys;
+
+    keys = ngx_adm_keys(zone);
+
+    /* versions go on: a worker is to take no other text for the one it has */
+
+    ngx_memzero(keys->entries, sizeof(keys->entries));
+}
+
+
+uint64_t
+ngx_adm_keys_id(ngx_str_t *server, ngx_uint_t line, ngx_str_t *uri)
+{
+    uint64_t  id;
+
+    id = ngx_murmur_hash2(server->data, server->len) + line;
+    id = (id << 32) | ngx_crc32_long(uri->data, uri->len);
+
+    return id ? id : 1;
+}
+
+
+/* as it is without the lock: whoever acts on it looks again */
+
+static ngx_adm_keys_entry_t *
+ngx_adm_keys_entry(ngx_adm_key_source_t *source)
+{
+    ngx_uint_t       i;
+    ngx_adm_keys_t  *keys;
+
+    keys = ngx_adm_keys(ngx_adm_zone);
+
+    for (i = 0; i < NGX_ADM_KEYS_ENTRIES; i++) {
+        if (keys->entries[i].id == source->id) {
+            return &keys->entries[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+/* a new one takes the place of the one that was asked longest ago */
+
+static ngx_adm_keys_entry_t *
+ngx_adm_keys_entry_locked(ngx_adm_key_source_t *source)
+{
+    ngx_uint_t             i;
+    ngx_adm_keys_t        *keys;
+    ngx_adm_keys_entry_t  *entry, *oldest;
+
+    entry = ngx_adm_keys_entry(source);
+
+    if (entry) {
+        return entry;
+    }
+
+    keys = ngx_adm_keys(ngx_adm_zone);
+    oldest = &keys->entries[0];
+
+    for (i = 0; i < NGX_ADM_KEYS_ENTRIES; i++) {
+        entry = &keys->entries[i];
+
+        if (entry->id == 0) {
+            oldest = entry;
+            break;
+        }
+
+        if (ngx_adm_since(entry->asked) > ngx_adm_since(oldest->asked)) {
+            oldest = entry;
+        }
+    }
+
+    ngx_adm_keys_free_locked(oldest);
+
+    ngx_memzero(oldest, sizeof(ngx_adm_keys_entry_t));
+
+    oldest->id = source->id;
+
+    return oldest;
+}
+
+
+void
+ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
+{
+    ngx_str_t              text;
+    ngx_uint_t             version;
+    const char            *why;
+    ngx_adm_keyset_t      *set;
+    ngx_adm_keys_entry_t  *entry;
+
+    entry = ngx_adm_keys_entry(source);
+
+    if (entry == NULL || entry->version == 0) {
+        /* what the zone has forgotten is asked for when it is missed */
+        return;
+    }
+
+    if (ngx_adm_since(entry->got) > NGX_ADM_KEYS_LAST) {
+        ngx_adm_key_source_set(source, NULL);
+        source->version = 0;
+        return;
+    }
+
+    if (entry->version == source->version) {
+        return;
+    }
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    version = entry->id == source->id ? entry->version : 0;
+    text.len = entry->len;
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    text.data = version ? ngx_alloc(text.len, log) : NULL;
+    if (text.data == NULL) {
+        return;
+    }
+
+    if (ngx_adm_keys_copy(entry, source->id, version, text.data, text.len)
+        == NGX_OK)
+    {
+        set = ngx_adm_keyset_create(&text, 0, ngx_cycle->log, &why);
+
+        if (set) {
+            ngx_adm_key_source_set(source, set);
+            source->version = version;
+        }
+    }
+
+    ngx_free(text.data);
+}
+
+
+/* NGX_DECLINED: there is another one meanwhile */
+
+static ngx_int_t
+ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version,
+    u_char *buf, size_t len)
+{
+    size_t      n, size;
+    ngx_uint_t  same;
+
+    for (n = 0; n < len; n += size) {
+        size = ngx_min(len - n, NGX_ADM_KEYS_STEP);
+
+        ngx_adm_zone_lock(ngx_adm_zone);
+
+        same = entry->id == id && entry->version == version;
+
+        if (same) {
+            ngx_memcpy(buf + n, entry->text + n, size);
+        }
+
+        ngx_adm_zone_unlock(ngx_adm_zone);
+
+        if (!same) {
+            return NGX_DECLINED;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_adm_keys_asking(ngx_adm_keyring_t *ring)
+{
+    ngx_uint_t             i;
+    ngx_adm_key_source_t  *sources;
+    ngx_adm_keys_entry_t  *entry;
+
+    sources = ring->sources.elts;
+
+    for (i = 0; i < ring->sources.nelts; i++) {
+
+        if (!sources[i].uri) {
+            continue;
+        }
+
+        entry = ngx_adm_keys_entry(&sources[i]);
+
+        if (entry && entry->asking
+            && ngx_adm_since(entry->asked) < NGX_ADM_KEYS_ONCE)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+ngx_int_t
+ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             recent;
+    ngx_adm_keys_entry_t  *entry;
+
+    if (again) {
+        entry = ngx_adm_keys_entry(source);
+
+        if (entry && entry->generation == ngx_adm_zone->generation
+            && ngx_adm_since(entry->got) < NGX_ADM_KEYS_OLD)
+        {
+            return NGX_DECLINED;
+        }
+    }
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    entry = ngx_adm_keys_entry_locked(source);
+
+    /* who asks and is not heard of for so long has died */
+
+    recent = entry->asked && ngx_adm_since(entry->asked) < NGX_ADM_KEYS_ONCE;
+
+    if (recent) {
+        rc = entry->asking ? NGX_AGAIN : entry->failed ? NGX_ERROR : NGX_BUSY;
+
+    } else {
+        entry->asked = ngx_adm_mark_now();
+        entry->asking = 1;
+        rc = NGX_OK;
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return rc;
+}
+
+
+void
+ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
+    const char *why, ngx_log_t *log)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             n;
+    ngx_adm_keyset_t      *set;
+    ngx_adm_keys_entry_t  *entry;
+
+    n = 0;
+
+    if (text) {
+        set = ngx_adm_keyset_create(text, 0, log, &why);
+
+        if (set) {
+            n = set->keys.nelts;
+            ngx_adm_keyset_destroy(set);
+        }
+    }
+
+    rc = n ? ngx_adm_keys_put(source, text) : NGX_DECLINED;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    entry = ngx_adm_keys_entry_locked(source);
+
+    entry->asking = 0;
+    entry->failed = (rc == NGX_ERROR || n == 0);
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    if (rc == NGX_ERROR) {
+        why = "no room in \"admission_zone\"";
+    }
+
+    if (n == 0 || rc == NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "admission: no keys from \"%V\", those that were there "
+                      "stay: %s", &source->name, why ? why : "no memory");
+
+    } else if (rc == NGX_OK) {
+        ngx_log_error(NGX_LOG_NOTICE, log, 0,
+                      "admission: the keys of \"%V\" have changed, there are "
+                      "%ui", &source->name, n);
+    }
+}
+
+
+/* NGX_DECLINED: it is the one that was there; NGX_ERROR: no room */
+
+static ngx_int_t
+ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_str_t *text)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             same, version;
+    ngx_adm_keys_entry_t  *entry;
+
+    same = source->set && ngx_adm_str_same(&source->set->text, text);
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    entry = ngx_adm_keys_entry_locked(source);
+
+    if (same && entry->version && entry->version == source->version) {
+        entry->got = ngx_current_msec;
+        entry->generation = ngx_adm_zone->generation;
+
+        version = 0;
+        rc = NGX_DECLINED;
+
+    } else {
+
+        if (entry->coming) {
+            /* of one who has died, or is too late */
+            ngx_slab_free_locked(ngx_adm_zone->shpool, entry->coming);
+        }
+
+        entry->coming = ngx_adm_zone_alloc_locked(ngx_adm_zone, text->len);
+
+        version = ++ngx_adm_keys(ngx_adm_zone)->versions;
+        entry->next = version;
+
+        rc = entry->coming ? NGX_OK : NGX_ERROR;
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return rc == NGX_OK ? ngx_adm_keys_fill(source, version, text) : rc;
+}
+
+
+/* it counts once it is whole; NGX_DECLINED: another one came meanwhile */
+
+static ngx_int_t
+ngx_adm_keys_fill(ngx_adm_key_source_t *source, ngx_uint_t version,
+    ngx_str_t *text)
+{
+    size_t                 n, size;
+    ngx_int_t              rc;
+    ngx_adm_keys_entry_t  *entry;
+
+    n = 0;
+
+    do {
+        size = ngx_min(text->len - n, NGX_ADM_KEYS_STEP);
+
+        ngx_adm_zone_lock(ngx_adm_zone);
+
+        entry = ngx_adm_keys_entry(source);
+
+        rc = NGX_DECLINED;
+
+        if (entry && entry->coming && entry->next == version) {
+            rc = NGX_OK;
+
+            ngx_memcpy(entry->coming + n, text->data + n, size);
+            n += size;
+
+            if (n == text->len) {
+                ngx_adm_keys_whole_locked(entry, n);
+            }
+        }
+
+        ngx_adm_zone_unlock(ngx_adm_zone);
+
+    } while (rc == NGX_OK && n < text->len);
+
+    return rc;
+}
+
+
+static void
+ngx_adm_keys_whole_locked(ngx_adm_keys_entry_t *entry, size_t len)
+{
+    if (entry->text) {
+        ngx_slab_free_locked(ngx_adm_zone->shpool, entry->text);
+    }
+
+    entry->text = entry->coming;
+    entry->len = len;
+    entry->version = entry->next;
+    entry->coming = NULL;
+
+    entry->got = ngx_current_msec;
+    entry->generation = ngx_adm_zone->generation;
+}
+
+
+static void
+ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry)
+{
+    if (entry->text) {
+        ngx_slab_free_locked(ngx_adm_zone->shpool, entry->text);
+    }
+
+    if (entry->coming) {
+        ngx_slab_free_locked(ngx_adm_zone->shpool, entry->coming);
+    }
+}
+
+
+void
+ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
+{
+    ngx_adm_keys_entry_t  *entry;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    entry = ngx_adm_keys_entry_locked(source);
+
+    entry->asking = 0;
+    entry->asked = 0;
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+}

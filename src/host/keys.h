@@ -1,0 +1,68 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Sources of public keys: files, which each worker reads again when they
+ * change, and locations, whose answers are in the zone for all workers.
+ */
+
+
+#ifndef _NGX_ADM_HOST_KEYS_H_INCLUDED_
+#define _NGX_ADM_HOST_KEYS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../token/key.h"
+#include "zone.h"
+
+
+/*
+ * Reads the file of a source, whose set is replaced if there is another one in
+ * it.  NGX_DECLINED: there is none, *why says so in a constant text, and the
+ * set is as it was; with *err, what failed is a call of the system.
+ * NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_keys_read(ngx_adm_key_source_t *source, ngx_log_t *log,
+    const char **why, ngx_err_t *err);
+
+/* of a set that was read: tells of keys that can not be used */
+void ngx_adm_keys_warn(ngx_adm_key_source_t *source, ngx_log_t *log);
+
+/*
+ * Before tokens are verified: has the sets that are there now, and logs what
+ * has changed.  It looks at files now and then.
+ */
+void ngx_adm_keys_look(ngx_adm_keyring_t *ring, ngx_log_t *log);
+
+/* of a location: has the set of the text that is in the zone now */
+void ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log);
+
+/* which source of all hosts' servers a location is, by what names it */
+uint64_t ngx_adm_keys_id(ngx_str_t *server, ngx_uint_t line, ngx_str_t *uri);
+
+/* whether somebody of this host is asking a location of the ring */
+ngx_uint_t ngx_adm_keys_asking(ngx_adm_keyring_t *ring);
+
+/*
+ * A location may have to be asked: a token names a key that is not at hand, or,
+ * with again, all is well but for the time.  NGX_OK: the caller does, and is to
+ * call _answer() or _abandon(); NGX_AGAIN: somebody does; NGX_BUSY: somebody
+ * did just now, and got an answer, or, NGX_ERROR, none; NGX_DECLINED: not yet.
+ */
+ngx_int_t ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again);
+
+/* what the location answered, NULL: nothing of use */
+void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
+    const char *why, ngx_log_t *log);
+
+/* the caller goes before there is an answer: somebody else is to ask */
+void ngx_adm_keys_abandon(ngx_adm_key_source_t *source);
+
+
+extern ngx_adm_zone_part_t  ngx_adm_keys_part;
+extern ngx_adm_zone_part_t  ngx_adm_key_files_part;
+
+
+#endif /* _NGX_ADM_HOST_KEYS_H_INCLUDED_ */

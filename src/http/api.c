@@ -1,0 +1,306 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * From a request of an API to the handler of the call that it is, by the
+ * routes of its location (routes.c).  What is refused whoever asks, such as
+ * another method or a page of another site, is refused here.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/text.h"
+#include "../host/room_state.h"
+#include "api.h"
+#include "origin.h"
+#include "respond.h"
+
+
+#define NGX_ADM_STATE_CHANGING                                                \
+    (NGX_HTTP_POST|NGX_HTTP_PUT|NGX_HTTP_DELETE)
+
+
+static ngx_uint_t ngx_adm_api_match(ngx_adm_api_call_t *call, const char *path);
+static ngx_int_t ngx_adm_api_event(ngx_adm_api_call_t *call);
+
+
+ngx_int_t
+ngx_adm_api_handler(ngx_http_request_t *r)
+{
+    ngx_int_t               rc;
+    ngx_adm_api_call_t     *call;
+    const ngx_adm_route_t  *route;
+
+    if (r != r->main) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: an API is called by a subrequest");
+        return NGX_HTTP_FORBIDDEN;
+    }
+
+    call = ngx_pcalloc(r->pool, sizeof(ngx_adm_api_call_t));
+    if (call == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->request = r;
+    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    call->ctx = ngx_adm_ctx_get(r);
+    if (call->ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->ctx->api = call;
+
+    for (route = call->lcf->routes; route->path; route++) {
+        if (ngx_adm_api_match(call, route->path)) {
+            break;
+        }
+    }
+
+    if (route->path == NULL) {
+        return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "NOT_FOUND",
+                                     "No such call", NULL);
+    }
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: call \"%s\", event \"%V\"",
+                   route->path, &call->event);
+
+    call->route = route;
+
+    if (!(r->method & route->methods)) {
+        return (r->method == NGX_HTTP_OPTIONS && ngx_adm_is_preflight(r))
+               ? ngx_adm_respond_preflight(r, route->allow)
+               : ngx_adm_respond_method(r, route->allow);
+    }
+
+    if (call->event.data) {
+        rc = ngx_adm_api_event(call);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    if ((r->method & NGX_ADM_STATE_CHANGING) && !ngx_adm_same_site(r)) {
+        return ngx_adm_respond_error(r, NGX_HTTP_FORBIDDEN, "CROSS_SITE",
+                                     "Called from another site", NULL);
+    }
+
+    return route->handler(call);
+}
+
+
+/*
+ * Whether the request's path ends with the segments of a route's, of which a
+ * "*" is any: from the last on, since any prefix may stand before them.
+ */
+
+static ngx_uint_t
+ngx_adm_api_match(ngx_adm_api_call_t *call, const char *path)
+{
+    u_char      *p, *first;
+    ngx_str_t    event, rest;
+    const char  *want;
+
+    ngx_str_null(&event);
+    ngx_str_null(&rest);
+
+    first = call->request->uri.data;
+    p = first + call->request->uri.len;
+
+    for (want = path + ngx_strlen(path); want > path; /* void */ ) {
+
+        if (*--want != '*') {
+
+            if (p == first || *--p != *want) {
+                return 0;
+            }
+
+            continue;
+        }
+
+        rest = event;
+        event.len = 0;
+
+        while (p > first && p[-1] != '/') {
+            p--;
+            event.len++;
+        }
+
+        event.data = p;
+    }
+
+    if (p == first || p[-1] != '/') {
+        return 0;
+    }
+
+    call->event = event;
+    call->rest = rest;
+
+    return 1;
+}
+
+
+/* NGX_DECLINED: the call is about an event that there is */
+
+static ngx_int_t
+ngx_adm_api_event(ngx_adm_api_call_t *call)
+{
+    u_char               *id;
+    ngx_int_t             rc;
+    ngx_http_request_t   *r;
+    ngx_adm_main_conf_t  *mcf;
+
+    r = call->request;
+
+    /* not in place: r->uri is for others to see as it came */
+
+    id = ngx_pnalloc(r->pool, call->event.len + 1);
+    if (id == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_adm_event_id(&call->event, id) != NGX_OK) {
+        return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST, "INVALID_EVENT",
+                                     "Not an event id", NULL);
+    }
+
+    call->event.data = id;
+
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    rc = ngx_adm_room_event_conf(mcf, &call->event, &call->conf);
+
+    if (rc == NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    if (call->route->unlisted) {
+        call->conf = &mcf->event_default;
+        return NGX_DECLINED;
+    }
+
+    if (rc == NGX_AGAIN) {
+        return ngx_adm_api_unavailable(r);
+    }
+
+    return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "UNKNOWN_EVENT",
+                                 "No such event", NULL);
+}
+
+
+ngx_int_t
+ngx_adm_api_json(ngx_http_request_t *r, size_t size, const char *format, ...)
+{
+    va_list      args;
+    ngx_str_t    body;
+    const char  *p;
+
+    size += ngx_strlen(format);
+
+    for (p = strchr(format, '%'); p; p = strchr(p + 1, '%')) {
+        size += NGX_INT64_LEN;
+    }
+
+    body.data = ngx_pnalloc(r->pool, size);
+    if (body.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    va_start(args, format);
+    body.len = ngx_adm_vput(body.data, body.data + size, format,
+                            args) - body.data;
+    va_end(args);
+
+    return ngx_adm_respond_json(r, NGX_HTTP_OK, &body);
+}
+
+
+ngx_int_t
+ngx_adm_arg(ngx_http_request_t *r, const char *name, ngx_str_t *value)
+{
+    u_char     *src, *dst;
+    ngx_str_t   arg;
+
+    ngx_str_null(value);
+
+    if (ngx_http_arg(r, (u_char *) name, ngx_strlen(name), &arg) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    value->data = ngx_pnalloc(r->pool, arg.len + 1);
+    if (value->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    src = arg.data;
+    dst = value->data;
+
+    ngx_unescape_uri(&dst, &src, arg.len, 0);
+
+    value->len = dst - value->data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_arg_number(ngx_http_request_t *r, const char *name, ngx_int_t max)
+{
+    ngx_int_t  n;
+    ngx_str_t  value;
+
+    if (ngx_http_arg(r, (u_char *) name, ngx_strlen(name), &value) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    n = ngx_atoi(value.data, value.len);
+
+    return (n == NGX_ERROR || n > max) ? NGX_ERROR : n;
+}
+
+
+ngx_uint_t
+ngx_adm_arg_flag(ngx_http_request_t *r, const char *name)
+{
+    ngx_str_t  value;
+
+    return ngx_http_arg(r, (u_char *) name, ngx_strlen(name), &value) == NGX_OK
+           && value.len == 1 && value.data[0] == '1';
+}
+
+
+ngx_msec_t
+ngx_adm_api_deadline(ngx_adm_api_call_t *call)
+{
+    ngx_adm_main_conf_t  *mcf;
+
+    mcf = ngx_http_get_module_main_conf(call->request,
+                                        ngx_http_admission_module);
+
+    return ngx_current_msec + (mcf->redis ? mcf->redis->timeout : 0);
+}
+
+
+ngx_int_t
+ngx_adm_api_unavailable(ngx_http_request_t *r)
+{
+    /* those who failed together are not to come again together */
+
+    return ngx_adm_respond_unavailable(r, 1 + ngx_random() % 2);
+}
+
+
+ngx_int_t
+ngx_adm_api_wait(ngx_adm_api_call_t *call, ngx_adm_redis_call_t *pending)
+{
+    if (pending == NULL) {
+        return ngx_adm_api_unavailable(call->request);
+    }
+
+    return ngx_adm_wait_content(call->request, ngx_adm_redis_cancel, pending);
+}

@@ -1,0 +1,115 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What the HTTP APIs have in common (docs/api.md): which call a request is,
+ * what is refused whoever asks, and how a call waits for Redis.
+ */
+
+
+#ifndef _NGX_ADM_HTTP_API_H_INCLUDED_
+#define _NGX_ADM_HTTP_API_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include <jansson.h>
+
+#include "ctx.h"
+
+
+typedef struct ngx_adm_api_call_s  ngx_adm_api_call_t;
+
+/* returns what a content handler returns */
+typedef ngx_int_t (*ngx_adm_api_pt)(ngx_adm_api_call_t *call);
+
+
+/* a table of these ends with an empty one; the first that matches counts */
+struct ngx_adm_route_s {
+    /*
+     * the last segments of the path; the first "*" is the event's id, a
+     * second one anything; without one the call is about no event, and has
+     * no conf
+     */
+    const char              *path;
+
+    ngx_uint_t               methods;    /* mask of NGX_HTTP_* */
+    const char              *allow;      /* the same in words */
+    ngx_adm_api_pt           handler;
+    ngx_uint_t               what;       /* the handler's own */
+    ngx_uint_t               unlisted;   /* an id will do that is not an event
+                                            yet */
+};
+
+
+struct ngx_adm_api_call_s {
+    ngx_http_request_t      *request;
+    ngx_adm_ctx_t           *ctx;
+    ngx_adm_loc_conf_t      *lcf;
+
+    const ngx_adm_route_t   *route;
+    ngx_str_t                event;      /* in lower case */
+    ngx_str_t                rest;       /* the second "*" */
+    ngx_adm_event_conf_t    *conf;
+
+    /* the body: NULL if there is none, valid until the handler returns */
+    json_t                  *body;
+    ngx_adm_api_pt           body_done;
+    ngx_str_t                body_text;
+
+    /* the handlers' own */
+    ngx_str_t                who;        /* calls */
+    int64_t                  value;
+    void                    *data;
+};
+
+
+/*
+ * The content handler of the APIs: finds the route in those of the location,
+ * and the event, refuses what is to be refused whoever asks, answers
+ * preflights, and runs the route's handler.
+ */
+ngx_int_t ngx_adm_api_handler(ngx_http_request_t *r);
+
+/*
+ * 200 with JSON, in the format of ngx_adm_put(); size: bytes that
+ * the strings among the arguments take
+ */
+ngx_int_t ngx_adm_api_json(ngx_http_request_t *r, size_t size,
+    const char *format, ...);
+
+/*
+ * Arguments of the query.  A text is unescaped, in memory of its own, and empty
+ * if there is none: NGX_DECLINED, or NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_arg(ngx_http_request_t *r, const char *name,
+    ngx_str_t *value);
+
+/*
+ * In digits alone, from 0 to max; NGX_DECLINED: there is none; NGX_ERROR: no
+ * such number.
+ */
+ngx_int_t ngx_adm_arg_number(ngx_http_request_t *r, const char *name,
+    ngx_int_t max);
+
+/* whether it is "1" */
+ngx_uint_t ngx_adm_arg_flag(ngx_http_request_t *r, const char *name);
+
+/* by when it has to be answered, if Redis answers or not: ms, from now */
+ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
+
+/* 503: Redis did not answer */
+ngx_int_t ngx_adm_api_unavailable(ngx_http_request_t *r);
+
+/*
+ * The call waits for a Redis call, see ngx_adm_wait_content();
+ * pending NULL: it was not issued, which is answered.  Returns what a content
+ * handler returns.
+ */
+ngx_int_t ngx_adm_api_wait(ngx_adm_api_call_t *call,
+    ngx_adm_redis_call_t *pending);
+
+
+#endif /* _NGX_ADM_HTTP_API_H_INCLUDED_ */

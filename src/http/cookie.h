@@ -1,0 +1,57 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Cookies of a request, one after the other, and of its answer: the only
+ * builder of Set-Cookie.
+ */
+
+
+#ifndef _NGX_ADM_HTTP_COOKIE_H_INCLUDED_
+#define _NGX_ADM_HTTP_COOKIE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../host/settings.h"
+#include "headers.h"
+
+
+/* zeroed before the first call of _next() */
+typedef struct {
+    ngx_str_t                   name;
+    ngx_str_t                   value;      /* without quotes; not empty */
+
+    ngx_adm_headers_pos_t       line;
+    u_char                     *pos;
+    u_char                     *last;
+} ngx_adm_cookie_t;
+
+
+/*
+ * The next cookie of any Cookie line; 0 after the last.  Its strings point
+ * into the request.  Cookies without a value are none.
+ */
+ngx_uint_t ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie);
+
+/* what follows <name>- in the name of a cookie; 0: its name is another */
+ngx_uint_t ngx_adm_cookie_suffix(ngx_adm_cookie_t *cookie, ngx_str_t *name,
+    ngx_str_t *suffix);
+
+/*
+ * A number, not 0, for the attributes of conf: another one where they are
+ * others, so that who has the cookie can be given it with the new ones.
+ */
+int64_t ngx_adm_cookie_attributes(ngx_adm_cookie_conf_t *conf);
+
+/*
+ * A Set-Cookie with the attributes of conf, in place of an earlier one of
+ * the same name; max_age 0 ends the cookie.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_cookie_set(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf,
+    ngx_str_t *name, ngx_str_t *value, time_t max_age);
+
+
+#endif /* _NGX_ADM_HTTP_COOKIE_H_INCLUDED_ */

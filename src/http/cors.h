@@ -1,0 +1,34 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The CORS headers of the module's own answers and of denials (contract, 5:
+ * admission_cors), which are the only ones there.
+ */
+
+
+#ifndef _NGX_ADM_HTTP_CORS_H_INCLUDED_
+#define _NGX_ADM_HTTP_CORS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "ctx.h"
+
+
+/*
+ * The answer, wherever an error_page takes it, is for the origins of the
+ * location that the request is in.
+ */
+void ngx_adm_cors_here(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
+
+/*
+ * For the header filter, after "add_header": headers for an allowed Origin,
+ * Vary for any, and none of others.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_cors_headers(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
+
+
+#endif /* _NGX_ADM_HTTP_CORS_H_INCLUDED_ */

@@ -1,0 +1,399 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The tokens that a request shows, of all kinds, and the search among them.
+ * What was found is in the request's context, a list of one element for each
+ * location that it came to.  Waiting for Redis is no new location.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/clock.h"
+#include "../base/reason.h"
+#include "../base/text.h"
+#include "../token/effort.h"
+#include "cookie.h"
+#include "credentials.h"
+#include "ctx.h"
+#include "headers.h"
+
+
+/* where a token was shown, in the order in which they are tried */
+
+typedef enum {
+    NGX_ADM_SHOWN_HEADER = 0,
+    NGX_ADM_SHOWN_EVENT,             /* a cookie of an event */
+    NGX_ADM_SHOWN_COOKIE,
+    NGX_ADM_SHOWN_NOWHERE } ngx_adm_shown_e;
+
+
+typedef struct {
+    ngx_adm_token_e       kind;
+    ngx_adm_shown_e       where;
+    ngx_str_t             event;     /* as the cookie's name has it */
+    ngx_str_t             value;
+    ngx_adm_claims_t     *claims;    /* NULL: it does not verify */
+    const char           *why;       /* not; NULL: not looked at */
+} ngx_adm_credential_t;
+
+
+struct ngx_adm_credentials_s {
+    ngx_adm_credentials_t  *next;
+    ngx_adm_loc_conf_t     *lcf;
+    ngx_uint_t              pass;    /* r->uri_changes */
+    ngx_array_t             shown;   /* ngx_adm_credential_t */
+};
+
+
+static ngx_adm_credentials_t *ngx_adm_credentials(ngx_http_request_t *r,
+    ngx_adm_loc_conf_t *lcf);
+static ngx_int_t ngx_adm_credentials_search(ngx_http_request_t *r,
+    ngx_adm_credentials_t *all);
+static ngx_adm_credential_t *ngx_adm_credentials_add(
+    ngx_adm_credentials_t *all, ngx_adm_token_e kind, ngx_adm_shown_e where,
+    ngx_str_t *value);
+static ngx_uint_t ngx_adm_credential_is_new(ngx_adm_credential_t *shown,
+    ngx_str_t *event, ngx_str_t **tried, ngx_uint_t n);
+static ngx_int_t ngx_adm_credential_read(ngx_http_request_t *r,
+    ngx_adm_verifier_t *verifier, ngx_adm_credential_t *shown);
+
+
+/* by ngx_adm_token_e */
+
+static const char  *ngx_adm_credentials_headers[] = {
+    "x-vwr-token",
+    "x-queue-entry-token",
+    "authorization",                        /* Bearer */
+    "x-admission-visitor",
+    "x-admission-ticket",
+    "x-queue-place" };
+
+
+ngx_int_t
+ngx_adm_credentials_find(ngx_http_request_t *r, ngx_adm_token_e kind,
+    ngx_str_t *event, ngx_adm_credential_pt match, void *data,
+    ngx_adm_claims_t **claims, const char **why)
+{
+    ngx_int_t               rc;
+    ngx_str_t              *tried[NGX_ADM_CREDENTIALS];
+    ngx_uint_t              i, n, where;
+    const char             *wrong;
+    ngx_adm_loc_conf_t     *lcf;
+    ngx_adm_credential_t   *shown;
+    ngx_adm_credentials_t  *all;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    all = ngx_adm_credentials(r, lcf);
+    if (all == NULL) {
+        return NGX_ERROR;
+    }
+
+    *claims = NULL;
+    *why = ngx_adm_reason(NO_TOKEN);
+
+    n = 0;
+
+    for (where = 0; where < NGX_ADM_SHOWN_NOWHERE; where++) {
+
+        shown = all->shown.elts;
+
+        for (i = 0; i < all->shown.nelts; i++, shown++) {
+
+            if (shown->kind != kind || shown->where != where
+                || !ngx_adm_credential_is_new(shown, event, tried, n))
+            {
+                continue;
+            }
+
+            rc = ngx_adm_credential_read(r, &lcf->verifiers[kind], shown);
+            wrong = shown->why;
+
+            if (rc == NGX_OK && match) {
+                rc = match(r, shown->claims, data, &wrong);
+            }
+
+            ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                           "admission: token of %s #%ui: %s",
+                           ngx_adm_credentials_headers[kind], n,
+                           rc == NGX_OK ? "good" : wrong ? wrong : "in doubt");
+
+            if (rc == NGX_OK) {
+                *claims = shown->claims;
+            }
+
+            if (rc != NGX_DECLINED) {
+                return rc;
+            }
+
+            if (n == 0) {
+                *why = wrong;
+            }
+
+            tried[n++] = &shown->value;
+        }
+    }
+
+    return NGX_DECLINED;
+}
+
+
+/* all that the request shows, looked for once; NULL: no memory */
+
+static ngx_adm_credentials_t *
+ngx_adm_credentials(ngx_http_request_t *r, ngx_adm_loc_conf_t *lcf)
+{
+    ngx_adm_ctx_t          *ctx;
+    ngx_adm_credentials_t  *all;
+
+    ctx = ngx_adm_ctx_get(r);
+    if (ctx == NULL) {
+        return NULL;
+    }
+
+    for (all = ctx->credentials; all; all = all->next) {
+        if (all->lcf == lcf && all->pass == r->main->uri_changes) {
+            return all;
+        }
+    }
+
+    all = ngx_palloc(r->pool, sizeof(ngx_adm_credentials_t));
+
+    if (all == NULL
+        || ngx_array_init(&all->shown, r->pool, 4, sizeof(ngx_adm_credential_t))
+           != NGX_OK)
+    {
+        return NULL;
+    }
+
+    all->lcf = lcf;
+    all->pass = r->main->uri_changes;
+
+    if (ngx_adm_credentials_search(r, all) != NGX_OK) {
+        return NULL;
+    }
+
+    all->next = ctx->credentials;
+    ctx->credentials = all;
+
+    return all;
+}
+
+
+static ngx_int_t
+ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
+{
+    ngx_str_t              value, suffix, *name;
+    ngx_uint_t             kind, bearer;
+    ngx_table_elt_t       *h;
+    ngx_adm_cookie_t       cookie;
+    ngx_adm_credential_t  *shown;
+
+    bearer = ngx_adm_bearer(r, &value);
+
+    if (bearer
+        && ngx_adm_credentials_add(all, NGX_ADM_TOKEN_USER,
+                                   NGX_ADM_SHOWN_HEADER, &value) == NULL)
+    {
+        return NGX_ERROR;
+    }
+
+    for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
+
+        h = (kind == NGX_ADM_TOKEN_USER)
+            ? NULL : ngx_adm_header(r, ngx_adm_credentials_headers[kind]);
+
+        if (h
+            && ngx_adm_credentials_add(all, kind, NGX_ADM_SHOWN_HEADER,
+                                       &h->value) == NULL)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    ngx_memzero(&cookie, sizeof(ngx_adm_cookie_t));
+
+    while (ngx_adm_cookie_next(r, &cookie)) {
+
+        for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
+
+            name = &all->lcf->cookies[kind]->name;
+            ngx_str_null(&suffix);
+
+            if ((kind == NGX_ADM_TOKEN_USER && bearer)
+                || (!ngx_adm_str_same(&cookie.name, name)
+                    && !(ngx_adm_credentials_of_event(kind)
+                         && ngx_adm_cookie_suffix(&cookie, name, &suffix))))
+            {
+                continue;
+            }
+
+            shown = ngx_adm_credentials_add(all, kind,
+                                            suffix.len ? NGX_ADM_SHOWN_EVENT
+                                                       : NGX_ADM_SHOWN_COOKIE,
+                                            &cookie.value);
+            if (shown == NULL) {
+                return NGX_ERROR;
+            }
+
+            shown->event = suffix;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_adm_credential_t *
+ngx_adm_credentials_add(ngx_adm_credentials_t *all, ngx_adm_token_e kind,
+    ngx_adm_shown_e where, ngx_str_t *value)
+{
+    ngx_adm_credential_t  *shown;
+
+    shown = ngx_array_push(&all->shown);
+
+    if (shown) {
+        ngx_memzero(shown, sizeof(ngx_adm_credential_t));
+
+        shown->kind = kind;
+        shown->where = where;
+        shown->value = *value;
+    }
+
+    return shown;
+}
+
+
+/* of this event, or any, and not one of those tried; the same twice is one */
+
+static ngx_uint_t
+ngx_adm_credential_is_new(ngx_adm_credential_t *shown, ngx_str_t *event,
+    ngx_str_t **tried, ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    if (shown->value.len == 0
+        || n == NGX_ADM_CREDENTIALS
+        || (shown->where == NGX_ADM_SHOWN_EVENT && event && event->len
+            && (event->len != shown->event.len
+                || ngx_strncasecmp(event->data, shown->event.data, event->len)
+                   != 0)))
+    {
+        return 0;
+    }
+
+    for (i = 0; i < n; i++) {
+        if (ngx_adm_str_same(tried[i], &shown->value)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* verifies it, unless that was done */
+
+static ngx_int_t
+ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
+    ngx_adm_credential_t *shown)
+{
+    ngx_int_t          rc;
+    const char        *why;
+    ngx_adm_claims_t  *claims;
+
+    if (shown->claims) {
+        return NGX_OK;
+    }
+
+    if (shown->why) {
+        return NGX_DECLINED;
+    }
+
+    ngx_adm_effort_client(r->connection->sockaddr);
+
+    /* what others issued has nothing to do with Redis, nor with its clock */
+
+    rc = ngx_adm_token_verify(verifier, &shown->value,
+                              verifier->kind == NGX_ADM_TOKEN_USER
+                              ? ngx_time() : ngx_adm_now(),
+                              r->pool, &claims, &why);
+    if (rc == NGX_OK) {
+        claims->token = shown->value;
+        shown->claims = claims;
+
+    } else if (rc == NGX_DECLINED) {
+        shown->why = why;
+    }
+
+    return rc;
+}
+
+
+void
+ngx_adm_credentials_forget(ngx_adm_ctx_t *ctx, ngx_adm_token_e kind)
+{
+    ngx_uint_t              i;
+    ngx_adm_credential_t   *shown;
+    ngx_adm_credentials_t  *all;
+
+    for (all = ctx->credentials; all; all = all->next) {
+        shown = all->shown.elts;
+
+        for (i = 0; i < all->shown.nelts; i++) {
+            if (shown[i].kind == kind) {
+                shown[i].why = NULL;
+            }
+        }
+    }
+}
+
+
+ngx_uint_t
+ngx_adm_bearer(ngx_http_request_t *r, ngx_str_t *token)
+{
+    u_char           *p, *last;
+    ngx_table_elt_t  *h;
+    ngx_adm_ctx_t    *ctx;
+
+    ngx_str_null(token);
+
+    h = r->headers_in.authorization;
+
+    if (h == NULL
+        || h->value.len < sizeof("Bearer") - 1
+        || ngx_strncasecmp(h->value.data, (u_char *) "Bearer",
+                           sizeof("Bearer") - 1)
+           != 0)
+    {
+        return 0;
+    }
+
+    p = h->value.data + sizeof("Bearer") - 1;
+    last = h->value.data + h->value.len;
+
+    /* nothing may follow: NGINX takes the spaces at the end of a line away */
+
+    if (p < last && *p != ' ') {
+        return 0;
+    }
+
+    ctx = ngx_adm_ctx(r);
+
+    if (ctx && ctx->authorization == h) {
+        return 0;
+    }
+
+    while (p < last && *p == ' ') {
+        p++;
+    }
+
+    token->data = p;
+    token->len = last - p;
+
+    return 1;
+}

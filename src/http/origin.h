@@ -1,0 +1,44 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Where a request comes from: the page of which site has sent it, and whether
+ * anybody has asked for it (docs/api.md: Other sites).
+ */
+
+
+#ifndef _NGX_ADM_HTTP_ORIGIN_H_INCLUDED_
+#define _NGX_ADM_HTTP_ORIGIN_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+
+/* one Origin, of origins (of admission_cors, NULL: none) */
+ngx_uint_t ngx_adm_cors_origin(ngx_http_request_t *r, ngx_array_t *origins,
+    ngx_str_t *origin);
+
+/*
+ * What a preflight may be told that it can send: the names that it asked for,
+ * if they are nothing but names, or else those that the module knows
+ */
+void ngx_adm_requested_headers(ngx_http_request_t *r, ngx_str_t *headers);
+
+/*
+ * Whether a request with the method OPTIONS has one Origin and one
+ * Access-Control-Request-Method, and nothing that browsers do not send with
+ * it: no body, not even one to come, neither cookies nor other credentials, no
+ * header that stands for another method.
+ */
+ngx_uint_t ngx_adm_is_preflight(ngx_http_request_t *r);
+
+/* a browser asks ahead of its user: nothing may come of it */
+ngx_uint_t ngx_adm_is_prefetch(ngx_http_request_t *r);
+
+/* whether a state-changing call may come from where it comes from */
+ngx_uint_t ngx_adm_same_site(ngx_http_request_t *r);
+
+
+#endif /* _NGX_ADM_HTTP_ORIGIN_H_INCLUDED_ */

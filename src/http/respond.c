@@ -1,0 +1,376 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * An answer begins by taking out of the response what an earlier location of
+ * the request has left in it.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/text.h"
+#include "cors.h"
+#include "ctx.h"
+#include "headers.h"
+#include "respond.h"
+#include "return.h"
+
+
+static ngx_int_t ngx_adm_respond_start(ngx_http_request_t *r,
+    ngx_uint_t status);
+static ngx_int_t ngx_adm_respond_send(ngx_http_request_t *r, ngx_str_t *body);
+static ngx_int_t ngx_adm_respond_chain(ngx_http_request_t *r, ngx_chain_t *out,
+    off_t size);
+
+
+ngx_int_t
+ngx_adm_respond_json(ngx_http_request_t *r, ngx_uint_t status, ngx_str_t *body)
+{
+    if (ngx_adm_respond_start(r, status) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.content_type, "application/json");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    return ngx_adm_respond_send(r, body);
+}
+
+
+ngx_int_t
+ngx_adm_respond_text(ngx_http_request_t *r, const char *type, ngx_chain_t *out,
+    off_t size)
+{
+    if (ngx_adm_respond_start(r, NGX_HTTP_OK) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->headers_out.content_type.len = ngx_strlen(type);
+    r->headers_out.content_type.data = (u_char *) type;
+    r->headers_out.content_type_len = strcspn(type, ";");
+    r->headers_out.content_type_lowcase = NULL;
+
+    return ngx_adm_respond_chain(r, out, size);
+}
+
+
+ngx_int_t
+ngx_adm_respond_error(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_str_t *more)
+{
+    size_t     len;
+    u_char    *p;
+    ngx_str_t  body;
+
+    if (status == NGX_HTTP_UNAUTHORIZED && ngx_adm_challenge(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    len = sizeof("{\"error\":\"\",\"code\":\"\",}") - 1
+          + ngx_strlen(text) + ngx_strlen(code) + (more ? more->len : 0);
+
+    body.data = ngx_pnalloc(r->pool, len);
+    if (body.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    p = ngx_sprintf(body.data, "{\"error\":\"%s\",\"code\":\"%s\"", text, code);
+
+    if (more && more->len) {
+        *p++ = ',';
+        p = ngx_cpymem(p, more->data, more->len);
+    }
+
+    *p++ = '}';
+
+    body.len = p - body.data;
+
+    return ngx_adm_respond_json(r, status, &body);
+}
+
+
+ngx_int_t
+ngx_adm_respond_sending(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_str_t *target)
+{
+    ngx_str_t  json, more;
+
+    if (target->len == 0) {
+        return ngx_adm_respond_error(r, status, code, text, NULL);
+    }
+
+    if (ngx_adm_json_string(r->pool, target, &json) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.data = ngx_pnalloc(r->pool, sizeof("\"redirectTo\":") - 1 + json.len);
+    if (more.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.len = ngx_sprintf(more.data, "\"redirectTo\":%V", &json) - more.data;
+
+    return ngx_adm_respond_error(r, status, code, text, &more);
+}
+
+
+ngx_int_t
+ngx_adm_respond_unavailable(ngx_http_request_t *r, ngx_uint_t retry_after)
+{
+    return ngx_adm_respond_retry(r, NGX_HTTP_SERVICE_UNAVAILABLE, "UNAVAILABLE",
+                                 "Temporarily unavailable", retry_after);
+}
+
+
+ngx_int_t
+ngx_adm_respond_limited(ngx_http_request_t *r, ngx_uint_t retry_after)
+{
+    return ngx_adm_respond_retry(r, NGX_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED",
+                                 "Too many requests", retry_after);
+}
+
+
+ngx_int_t
+ngx_adm_respond_retry(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code, const char *text, ngx_uint_t retry_after)
+{
+    u_char     *p;
+    ngx_str_t   more;
+
+    if (ngx_adm_retry_after(r, retry_after) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    p = ngx_pnalloc(r->pool, sizeof("\"retryAfter\":") - 1 + NGX_INT_T_LEN);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.data = p;
+    more.len = ngx_sprintf(p, "\"retryAfter\":%ui", retry_after) - p;
+
+    return ngx_adm_respond_error(r, status, code, text, &more);
+}
+
+
+ngx_int_t
+ngx_adm_respond_method(ngx_http_request_t *r, const char *allow)
+{
+    ngx_str_t  value;
+
+    value.len = ngx_strlen(allow);
+    value.data = (u_char *) allow;
+
+    if (ngx_adm_add_header(r, "Allow", &value) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_respond_error(r, NGX_HTTP_NOT_ALLOWED, "METHOD_NOT_ALLOWED",
+                                 "Method not allowed", NULL);
+}
+
+
+ngx_int_t
+ngx_adm_respond_redirect(ngx_http_request_t *r, ngx_uint_t status,
+    ngx_str_t *location)
+{
+    ngx_str_t  empty;
+
+    if (ngx_adm_respond_start(r, status) != NGX_OK
+        || ngx_adm_return_encode(r, location) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /*
+     * not r->headers_out.location, which would be made absolute with the
+     * host and port that NGINX knows itself by
+     */
+
+    if (ngx_adm_add_header(r, "Location", location) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_null(&r->headers_out.content_type);
+    r->headers_out.content_type_len = 0;
+
+    ngx_str_null(&empty);
+
+    return ngx_adm_respond_send(r, &empty);
+}
+
+
+ngx_int_t
+ngx_adm_respond_preflight(ngx_http_request_t *r, const char *methods)
+{
+    ngx_str_t  empty;
+
+    if (ngx_adm_respond_start(r, NGX_HTTP_NO_CONTENT) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_adm_ctx(r)->allow = methods;
+
+    ngx_str_null(&empty);
+
+    return ngx_adm_respond_send(r, &empty);
+}
+
+
+static ngx_int_t
+ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
+{
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* the header filter sees to them, after "expires" and "add_header" */
+
+    ctx->no_store = 1;
+    ngx_adm_cors_here(r, ctx);
+
+    /* a body that is not wanted is not asked for by "100 Continue" either */
+
+    r->expect_tested = 1;
+
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+
+    /* what an earlier location of the request may have left */
+
+    r->err_status = 0;
+    r->headers_out.status_line.len = 0;
+    r->disable_not_modified = 1;
+
+    ngx_http_clear_accept_ranges(r);
+    ngx_http_clear_last_modified(r);
+    ngx_http_clear_etag(r);
+    ngx_http_clear_location(r);
+    ngx_http_clear_content_length(r);
+
+    if (r->headers_out.content_encoding) {
+        r->headers_out.content_encoding->hash = 0;
+        r->headers_out.content_encoding = NULL;
+    }
+
+    r->headers_out.status = status;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_respond_send(ngx_http_request_t *r, ngx_str_t *body)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
+    if (body->len == 0) {
+        return ngx_adm_respond_chain(r, NULL, 0);
+    }
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    b->pos = body->data;
+    b->last = body->data + body->len;
+    b->memory = 1;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_adm_respond_chain(r, &out, body->len);
+}
+
+
+/* out NULL: an empty body */
+
+static ngx_int_t
+ngx_adm_respond_chain(ngx_http_request_t *r, ngx_chain_t *out, off_t size)
+{
+    ngx_int_t     rc;
+    ngx_chain_t  *cl;
+
+    r->headers_out.content_length_n = size;
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    if (out == NULL) {
+        return ngx_http_send_special(r, NGX_HTTP_LAST);
+    }
+
+    for (cl = out; cl->next; cl = cl->next) { /* void */ }
+
+    cl->buf->last_buf = (r == r->main);
+    cl->buf->last_in_chain = 1;
+
+    return ngx_http_output_filter(r, out);
+}
+
+
+ngx_int_t
+ngx_adm_challenge(ngx_http_request_t *r)
+{
+    ngx_str_t               value;
+    ngx_table_elt_t        *h;
+    ngx_adm_headers_pos_t   pos;
+
+    ngx_memzero(&pos, sizeof(ngx_adm_headers_pos_t));
+
+    /* of the denial that an error_page tells */
+
+    while ((h = ngx_adm_headers_next(&r->headers_out.headers, &pos))) {
+
+        if (h->hash && ngx_adm_header_named(h, "WWW-Authenticate")) {
+            return NGX_OK;
+        }
+    }
+
+    ngx_str_set(&value, "Bearer");
+
+    return ngx_adm_add_header(r, "WWW-Authenticate", &value);
+}
+
+
+ngx_int_t
+ngx_adm_retry_after(ngx_http_request_t *r, ngx_uint_t seconds)
+{
+    ngx_str_t       value;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui", seconds) - value.data;
+
+    /* the context is that of the main request, the answer may not be */
+
+    if (r == r->main) {
+        ctx->retry_after = value;
+    }
+
+    /* for $sent_http_retry_after, which the text of an error page may have */
+
+    return ngx_adm_set_header(r, "Retry-After", &value);
+}

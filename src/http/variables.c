@@ -1,0 +1,408 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The event and the user may be asked for while they are being worked out,
+ * since both may be made of variables: then they have no value.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/address.h"
+#include "../base/reason.h"
+#include "../base/text.h"
+#include "api.h"
+#include "ctx.h"
+#include "entry.h"
+#include "user.h"
+#include "variables.h"
+
+
+static ngx_int_t ngx_adm_variable_main(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_event(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
+    ngx_str_t *event);
+static ngx_int_t ngx_adm_variable_user(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_client(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_address(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_verdict(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_reason(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_position(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_uri(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static void ngx_adm_variable_set(ngx_http_variable_value_t *v,
+    ngx_str_t *value);
+
+
+/* what may ask for other variables, by the data of ngx_adm_vars */
+
+static ngx_http_get_variable_pt  ngx_adm_main_getters[] = {
+    ngx_adm_variable_event,
+    ngx_adm_variable_user,
+    ngx_adm_variable_client };
+
+
+#define GET(name, data)                                                       \
+    ngx_adm_variable_##name, data, NGX_HTTP_VAR_NOCACHEABLE, 0
+
+static ngx_http_variable_t  ngx_adm_vars[] = {
+
+    { ngx_string("admission_event"), NULL, GET(main, 0) },
+    { ngx_string("admission_user"), NULL, GET(main, 1) },
+    { ngx_string("admission_client"), NULL, GET(main, 2) },
+    { ngx_string("admission_address"), NULL, GET(address, 0) },
+    { ngx_string("admission_verdict"), NULL, GET(verdict, 0) },
+    { ngx_string("admission_reason"), NULL, GET(reason, 0) },
+    { ngx_string("admission_position"), NULL, GET(position, 0) },
+    { ngx_string("admission_uri"), NULL, GET(uri, 0) },
+
+    ngx_http_null_variable };
+
+
+ngx_int_t
+ngx_adm_add_variables(ngx_conf_t *cf)
+{
+    ngx_http_variable_t  *var, *v;
+
+    for (v = ngx_adm_vars; v->name.len; v++) {
+
+        var = ngx_http_add_variable(cf, &v->name, v->flags);
+        if (var == NULL) {
+            return NGX_ERROR;
+        }
+
+        var->get_handler = v->get_handler;
+        var->data = v->data;
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * A value that is the request's own, worked out for a subrequest.  The two
+ * share what variables hold: $uri, once it was asked for on behalf of the
+ * request, would be the request's for the subrequest as well, which may have
+ * measured its own and be about to copy it.  So they are asked for on a copy.
+ */
+
+static ngx_int_t
+ngx_adm_variable_main(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    size_t                      size;
+    ngx_int_t                   rc;
+    ngx_http_request_t         *main;
+    ngx_http_get_variable_pt    get;
+    ngx_http_variable_value_t  *variables, *copy;
+    ngx_http_core_main_conf_t  *cmcf;
+    ngx_adm_loc_conf_t         *lcf;
+
+    get = ngx_adm_main_getters[data];
+    main = r->main;
+    lcf = ngx_http_get_module_loc_conf(main, ngx_http_admission_module);
+
+    if (r == main
+        || (lcf->event == NULL && lcf->user->source != NGX_ADM_USER_VARIABLE))
+    {
+        return get(main, v, 0);
+    }
+
+    cmcf = ngx_http_get_module_main_conf(main, ngx_http_core_module);
+    size = cmcf->variables.nelts * sizeof(ngx_http_variable_value_t);
+
+    copy = ngx_palloc(main->pool, size);
+    if (copy == NULL) {
+        return NGX_ERROR;
+    }
+
+    variables = main->variables;
+    ngx_memcpy(copy, variables, size);
+
+    main->variables = copy;
+
+    rc = get(main, v, 0);
+
+    main->variables = variables;
+
+    ngx_pfree(main->pool, copy);
+
+    return rc;
+}
+
+
+/* the event of the path at an API, else that of the request, of the token */
+
+static ngx_int_t
+ngx_adm_variable_event(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_int_t       rc;
+    ngx_str_t       event;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->api && ctx->api->event.len) {
+        ngx_adm_variable_set(v, &ctx->api->event);
+        return NGX_OK;
+    }
+
+    ngx_str_null(&event);
+
+    if (ctx->event_asked) {
+        ngx_adm_cyclic(r, ctx);
+        ngx_adm_variable_set(v, &event);
+
+        return NGX_OK;
+    }
+
+    ctx->event_asked = 1;
+
+    rc = ngx_adm_request_event(r, &event);
+
+    if (rc == NGX_DECLINED) {
+        rc = ngx_adm_entry_event(r, ctx, &event);
+    }
+
+    ctx->event_asked = 0;
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->cyclic) {
+        ngx_str_null(&event);
+    }
+
+    ngx_adm_variable_set(v, &event);
+
+    return NGX_OK;
+}
+
+
+/* that of an entry token which would let this user in here, or empty */
+
+static ngx_int_t
+ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx, ngx_str_t *event)
+{
+    ngx_int_t            rc;
+    ngx_str_t            any, *user;
+    const char          *why;
+    ngx_adm_claims_t    *entry;
+    ngx_adm_loc_conf_t  *lcf;
+
+    if (ctx->entry) {
+        *event = ctx->entry->sub;
+        return NGX_OK;
+    }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    ngx_str_null(&any);
+    user = &any;
+
+    if (lcf->tier2->bind && lcf->user->source != NGX_ADM_USER_OFF) {
+        if (ngx_adm_user_find(r, ctx) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        user = &ctx->user.id;
+
+        if (user->len == 0) {
+            return NGX_OK;
+        }
+    }
+
+    rc = ngx_adm_entry_find(r, &any, user, &entry, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc == NGX_OK) {
+        *event = entry->sub;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_user(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx_get(r);
+
+    if (ctx == NULL || ngx_adm_user_find(r, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_adm_variable_set(v, &ctx->user.id);
+
+    return NGX_OK;
+}
+
+
+/* the user, or the address of one who is not known */
+
+static ngx_int_t
+ngx_adm_variable_client(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_str_t  user, client;
+
+    if (ngx_adm_variable_user(r, v, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    user.len = v->len;
+    user.data = v->data;
+
+    if (ngx_adm_client_name(r, &user, NGX_ADM_IPV6_PREFIX, &client) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_adm_variable_set(v, &client);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_address(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_str_t  address;
+
+    if (ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, &address) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_adm_variable_set(v, &address);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_verdict(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_adm_ctx_t      *ctx;
+    ngx_adm_verdict_e   verdict;
+
+    ctx = ngx_adm_ctx(r);
+
+    verdict = ctx ? ctx->verdict : NGX_ADM_VERDICT_NONE;
+
+    ngx_adm_variable_set(v, &ngx_adm_verdicts[verdict]);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_reason(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_str_t       reason;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    ngx_str_null(&reason);
+
+    if (ctx && ctx->reason) {
+        reason.data = (u_char *) ctx->reason;
+        reason.len = ngx_strlen(ctx->reason);
+    }
+
+    ngx_adm_variable_set(v, &reason);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_position(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_str_t       position;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    ngx_str_null(&position);
+
+    if (ctx && ctx->position > 0) {
+        position.data = ngx_pnalloc(r->pool, NGX_INT64_LEN);
+        if (position.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        position.len = ngx_sprintf(position.data, "%L",
+                                   ctx->position) - position.data;
+    }
+
+    ngx_adm_variable_set(v, &position);
+
+    return NGX_OK;
+}
+
+
+/*
+ * The path as the request came, decoded and normalized as $uri is, whatever
+ * it was rewritten or redirected to since.
+ */
+
+static ngx_int_t
+ngx_adm_variable_uri(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_str_t       uri;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    ngx_str_null(&uri);
+
+    if (ctx && ctx->uri.len) {
+        uri = ctx->uri;
+
+    } else if (!r->main->internal) {
+        uri = r->main->uri;
+    }
+
+    ngx_adm_variable_set(v, &uri);
+
+    return NGX_OK;
+}
+
+
+/* an empty value is none: "-" in a log */
+
+static void
+ngx_adm_variable_set(ngx_http_variable_value_t *v, ngx_str_t *value)
+{
+    v->len = value->len;
+    v->data = value->data;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = (value->len == 0);
+}

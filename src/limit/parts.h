@@ -1,0 +1,102 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Inside of rate limits: the windows of a request.  Only these include this;
+ * the first calls the next two:
+ *
+ *   limit.c          judges the request by them
+ *   limit_collect.c  which they are
+ *   limit_key.c      and what each is known by
+ *   limit_ask.c      Redis and what it says
+ *   limit_answer.c   what the client is told of them
+ */
+
+
+#ifndef _NGX_ADM_LIMIT_PARTS_H_INCLUDED_
+#define _NGX_ADM_LIMIT_PARTS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../http/ctx.h"
+
+
+/* a client's window, and how a request stands in it */
+typedef struct {
+    ngx_adm_limit_conf_t  *conf;
+    ngx_str_t              key;      /* in Redis, with prefix */
+
+    int64_t                left;     /* requests after this one;
+                                        -1: it is full */
+    int64_t                wait;     /* ms until the oldest counted leaves or,
+                                        if it is full, there is room again */
+    int64_t                at;       /* us, by Redis: what was charged is known
+                                        by it */
+    int64_t                instead;  /* the same of what an earlier
+                                        place charged, which is
+                                        taken back; 0: nothing */
+
+    unsigned               redis:1;  /* Redis answered */
+    unsigned               local:1;  /* this host counted; neither:
+                                        nobody did */
+    unsigned               charged:1;    /* and it stands */
+    unsigned               trial:1;  /* it, or its place, has a dry run */
+
+    /* of one that the request met at an earlier place */
+    unsigned               again:1;  /* it was charged there */
+    unsigned               known:1;  /* that says all */
+    unsigned               missed:1; /* Redis has had its time */
+} ngx_adm_limit_t;
+
+
+/* a script under way, which charges n of the limits asked, from the first on */
+typedef struct {
+    ngx_adm_limits_t       *limits;
+    ngx_adm_redis_call_t   *call;
+    ngx_uint_t              first;
+    ngx_uint_t              n;
+} ngx_adm_limit_call_t;
+
+
+struct ngx_adm_limits_s {
+    ngx_http_request_t     *request;
+    ngx_array_t             all;         /* limit_t, of each place the request
+                                            came to */
+    ngx_uint_t              first;       /* of this one */
+    ngx_uint_t              pass;        /* r->uri_changes of it */
+
+    /* of these, those that Redis is to judge; while it does, "all" stays */
+    ngx_adm_limit_t        *asked[NGX_ADM_LIMITS_MAX];
+    ngx_uint_t              nasked;
+
+    ngx_adm_limit_call_t    calls[NGX_ADM_LIMITS_MAX];
+    ngx_uint_t              pending;
+};
+
+
+/*
+ * Those of the request's location, of which some may be known by now; NGX_OK,
+ * NGX_DECLINED: there is none, NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_limits_collect(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
+    ngx_array_t *confs);
+
+/*
+ * The key of the request's window, with prefix, from its pool; NGX_DECLINED:
+ * nobody is limited.
+ */
+ngx_int_t ngx_adm_limit_key(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
+    ngx_adm_limit_conf_t *conf, ngx_str_t *key);
+
+/*
+ * Asks Redis about those to be asked about: NGX_AGAIN, and the request is
+ * resumed when it has answered or has not; NGX_OK: it can not be asked;
+ * NGX_ERROR.
+ */
+ngx_int_t ngx_adm_limits_ask(ngx_http_request_t *r, ngx_adm_limits_t *limits);
+
+
+#endif /* _NGX_ADM_LIMIT_PARTS_H_INCLUDED_ */

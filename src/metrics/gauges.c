@@ -1,0 +1,207 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A function for each gauge of the list, and one for those of events.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../host/bucket.h"
+#include "../host/event_work.h"
+#include "../host/revoked.h"
+#include "../host/touch.h"
+#include "../host/unlisted.h"
+#include "../host/zone.h"
+#include "../limit/local.h"
+#include "../redis/shared.h"
+#include "exposition.h"
+#include "gauges.h"
+#include "ready.h"
+
+
+#define ngx_adm_gauge(id)                                                     \
+    int64_t                                                                   \
+    ngx_adm_gauge_##id(ngx_adm_scrape_t *s,                                   \
+        ngx_uint_t i)
+
+
+/* all there is to tell is in its labels */
+
+ngx_adm_gauge(build_info)
+{
+    return 1;
+}
+
+
+ngx_adm_gauge(events)
+{
+    return s->tallies.sums.events;
+}
+
+
+ngx_adm_gauge(unlisted)
+{
+    return ngx_adm_unlisted_events();
+}
+
+
+ngx_adm_gauge(fallback)
+{
+    ngx_uint_t  alone;
+
+    (void) ngx_adm_limit_alone(&alone);
+
+    return alone;
+}
+
+
+ngx_adm_gauge(one_address)
+{
+    return ngx_adm_bucket_alone(i);
+}
+
+
+ngx_adm_gauge(connections)
+{
+    return ngx_adm_redis_in_state(NGX_ADM_REDIS_OPEN);
+}
+
+
+ngx_adm_gauge(breakers)
+{
+    return ngx_adm_redis_in_state(ngx_adm_redis_breaker_open + i);
+}
+
+
+ngx_adm_gauge(state_age)
+{
+    ngx_msec_t  age;
+
+    /* where there is no Redis, none is down */
+
+    if (s->mcf->redis == NULL) {
+        return NGX_ADM_GAUGE_NONE;
+    }
+
+    return ngx_adm_heard(&age) == NGX_OK ? (int64_t) age : NGX_ADM_INFINITY;
+}
+
+
+ngx_adm_gauge(state_stale)
+{
+    return ngx_adm_is_stale();
+}
+
+
+ngx_adm_gauge(schedule_lag)
+{
+    return ngx_adm_schedule_lag();
+}
+
+
+ngx_adm_gauge(ready)
+{
+    return ngx_adm_not_ready(s->mcf) == 0;
+}
+
+
+ngx_adm_gauge(revocations)
+{
+    return ngx_adm_revocations();
+}
+
+
+ngx_adm_gauge(zone_size)
+{
+    return ngx_adm_zone_size();
+}
+
+
+ngx_adm_gauge(zone_free)
+{
+    return ngx_adm_zone_free();
+}
+
+
+int64_t
+ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
+    ngx_adm_named_t *named)
+{
+    ngx_adm_room_t        *room;
+    ngx_adm_event_conf_t  *conf;
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_STATE_AGE) {
+        return named->age;
+    }
+
+    if (gauge <= NGX_ADM_EVENT_GAUGE_QUEUE_THRESHOLD
+        ? !named->queue : !named->has_room)
+    {
+        return NGX_ADM_GAUGE_NONE;
+    }
+
+    room = &named->room;
+
+    switch (gauge) {
+
+    case NGX_ADM_EVENT_GAUGE_QUEUE_WAITING:
+        return named->state.size;
+
+    case NGX_ADM_EVENT_GAUGE_QUEUE_ACTIVE:
+        return named->state.active;
+
+    case NGX_ADM_EVENT_GAUGE_QUEUE_THRESHOLD:
+
+        if (named->state.threshold >= 0) {
+            return named->state.threshold;
+        }
+
+        conf = ngx_adm_event_conf(s->mcf, &named->id);
+
+        /* one that is not listed was activated by the API */
+
+        return conf ? conf->threshold : s->mcf->event_default.threshold;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_ACTIVE:
+        return room->active;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_WAITING:
+        return room->active ? ngx_max(room->next - room->serving, 0) : 0;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_NEXT:
+        return room->next;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_SERVING:
+        return room->serving;
+
+    default: /* NGX_ADM_EVENT_GAUGE_ROOM_RATE */
+        return room->rate / 1000;
+    }
+}
+
+
+int64_t
+ngx_adm_event_gauge_sum(ngx_adm_event_gauge_e gauge, ngx_adm_sums_t *sums)
+{
+    switch (gauge) {
+
+    case NGX_ADM_EVENT_GAUGE_QUEUE_WAITING:
+        return sums->waiting;
+
+    case NGX_ADM_EVENT_GAUGE_QUEUE_ACTIVE:
+        return sums->active;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_ACTIVE:
+        return sums->rooms;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_WAITING:
+        return sums->before;
+
+    default:
+        return NGX_ADM_GAUGE_NONE;
+    }
+}

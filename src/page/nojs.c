@@ -1,0 +1,436 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The waiting room without JavaScript: each answer is the state, and has the
+ * browser come again (Refresh).  The ticket is in a cookie; it is shown back
+ * before anybody goes on, so that a browser without cookies is told so
+ * instead of being sent round in circles with a new ticket each time.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../http/headers.h"
+#include "../http/respond.h"
+#include "../room/visit.h"
+#include "page.h"
+
+
+#define NGX_ADM_NOJS_RETRY   5           /* s, with Redis gone */
+#define NGX_ADM_NOJS_SPREAD  10          /* s, over the rate */
+
+
+typedef struct {
+    ngx_adm_visit_t   visit;
+    ngx_str_t        *values;
+    ngx_str_t         target;
+    unsigned          shown:1;       /* the ticket's cookie is
+                                        kept, as we saw */
+} ngx_adm_nojs_t;
+
+
+static ngx_int_t ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc);
+static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
+static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
+static ngx_int_t ngx_adm_nojs_go(ngx_adm_nojs_t *nojs);
+static ngx_int_t ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_str_t *target);
+static ngx_int_t ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state,
+    ngx_uint_t status, ngx_uint_t seconds);
+static ngx_int_t ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds,
+    ngx_str_t *uri, ngx_uint_t ticket);
+static ngx_int_t ngx_adm_nojs_number(ngx_http_request_t *r, int64_t n,
+    ngx_str_t *text);
+
+
+ngx_int_t
+ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
+    ngx_str_t *values, ngx_str_t *target)
+{
+    ngx_int_t            rc;
+    ngx_str_t            again;
+    ngx_adm_nojs_t      *nojs;
+    ngx_adm_claims_t    *ticket;
+    ngx_adm_api_call_t  *call;
+    ngx_adm_srv_conf_t  *scf;
+
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    nojs = ngx_pcalloc(r->pool, sizeof(ngx_adm_nojs_t));
+    call = ngx_pcalloc(r->pool, sizeof(ngx_adm_api_call_t));
+
+    if (nojs == NULL || call == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->request = r;
+    call->event = values[NGX_ADM_PAGE_EVENT];
+    call->conf = conf;
+    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    call->ctx = ngx_adm_ctx_get(r);
+    if (call->ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->ctx->api = call;
+
+    nojs->visit.call = call;
+    nojs->visit.done = ngx_adm_nojs_done;
+    nojs->visit.data = nojs;
+    nojs->visit.deadline = ngx_adm_api_deadline(call);
+    nojs->visit.intake.kind = NGX_ADM_INTAKE_ASSIGN;
+
+    /* an address has the same bucket here and at the API of the server */
+
+    nojs->visit.intake.conf = scf->assign ? scf->assign
+                                          : &ngx_adm_intake_default;
+    nojs->values = values;
+    nojs->target = *target;
+
+    if (call->lcf->secrets[NGX_ADM_SECRET_TIER1] == NULL) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: no \"admission_secret tier1\" here "
+                      "to sign a ticket with");
+
+        return ngx_adm_nojs_done(&nojs->visit, NGX_BUSY);
+    }
+
+    rc = ngx_adm_ticket_find(r, &call->event, &ticket);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    nojs->shown = (rc == NGX_OK);
+
+    if (!nojs->shown
+        && ngx_http_arg(r, (u_char *) "again", sizeof("again") - 1, &again)
+           == NGX_OK)
+    {
+        return ngx_adm_nojs_send(nojs, "cookies", NGX_HTTP_OK, 0);
+    }
+
+    return ngx_adm_visit(&nojs->visit);
+}
+
+
+static ngx_int_t
+ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
+{
+    ngx_adm_nojs_t *nojs = visit->data;
+
+    ngx_str_t            token;
+    ngx_http_request_t  *r;
+
+    r = visit->call->request;
+
+    switch (rc) {
+
+    case NGX_OK:
+        break;
+
+    case NGX_DECLINED:
+        return ngx_adm_nojs_go(nojs);
+
+    case NGX_BUSY:
+        if (ngx_adm_retry_after(r, NGX_ADM_NOJS_RETRY) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return ngx_adm_nojs_send(nojs, "busy", NGX_HTTP_SERVICE_UNAVAILABLE,
+                                 NGX_ADM_NOJS_RETRY);
+
+    case NGX_ABORT:
+        return ngx_adm_nojs_crowded(nojs);
+
+    default: /* NGX_ERROR */
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!visit->standing.admitted || !nojs->shown) {
+        return ngx_adm_nojs_wait(nojs);
+    }
+
+    rc = ngx_adm_visit_token(visit, &token);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* if it is over, by the next time there is a new ticket */
+
+    return (rc == NGX_OK) ? ngx_adm_nojs_go(nojs) : ngx_adm_nojs_wait(nojs);
+}
+
+
+/* those of an address who were refused together do not come again together */
+
+static ngx_int_t
+ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs)
+{
+    ngx_uint_t           retry;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    retry = nojs->visit.intake.retry;
+
+    if (ngx_adm_retry_after(r, retry) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_nojs_send(nojs, "crowded", NGX_HTTP_TOO_MANY_REQUESTS,
+                             retry + ngx_random() % NGX_ADM_NOJS_SPREAD);
+}
+
+
+static ngx_int_t
+ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
+{
+    int64_t              seconds, ahead;
+    ngx_str_t           *values;
+    ngx_uint_t           poll, paused;
+    ngx_http_request_t  *r;
+    ngx_adm_visit_t     *visit;
+    ngx_adm_standing_t  *standing;
+
+    visit = &nojs->visit;
+    standing = &visit->standing;
+    values = nojs->values;
+    r = visit->call->request;
+    ahead = standing->ahead;
+
+    seconds = ngx_adm_room_estimate(&standing->room, visit->call->conf, ahead);
+    paused = ngx_adm_room_paused(&standing->room);
+
+    /* the visitor's own position is one of them */
+
+    if (ngx_adm_nojs_number(r, ngx_max(ahead - 1, 0),
+                            &values[NGX_ADM_PAGE_AHEAD])
+        != NGX_OK
+        || ngx_adm_nojs_number(r, visit->ticket->position,
+                               &values[NGX_ADM_PAGE_POSITION])
+           != NGX_OK
+        || ngx_adm_nojs_number(r, standing->room.serving,
+                               &values[NGX_ADM_PAGE_SERVING])
+           != NGX_OK
+        || ngx_adm_nojs_number(r, ngx_max((seconds + 59) / 60, 1),
+                               &values[NGX_ADM_PAGE_MINUTES])
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (paused) {
+        ngx_str_set(&values[NGX_ADM_PAGE_MINUTES], "-");
+    }
+
+    poll = ahead ? ngx_adm_room_next_poll(ahead) : 1;
+
+    return ngx_adm_nojs_send(nojs, paused ? "waiting paused" : "waiting",
+                             NGX_HTTP_OK, poll);
+}
+
+
+static ngx_int_t
+ngx_adm_nojs_go(ngx_adm_nojs_t *nojs)
+{
+    size_t               len;
+    ngx_str_t           *target;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    target = &nojs->target;
+
+    /* not to this page again, unless it is in that one's place */
+
+    for (len = 0; len < target->len; len++) {
+
+        if (target->data[len] == '?' || target->data[len] == '#') {
+            break;
+        }
+    }
+
+    if (len == 0
+        || (!ngx_adm_page_in_place(r)
+            && len == r->uri.len
+            && ngx_strncmp(target->data, r->uri.data, len) == 0))
+    {
+        if (ngx_adm_nojs_next(r, &nojs->visit.call->event, target) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    /* not with the status of the error_page that it came by */
+
+    r->err_status = 0;
+
+    return ngx_adm_respond_redirect(r, NGX_HTTP_MOVED_TEMPORARILY, target);
+}
+
+
+/* "next", with the event wherever it is named */
+
+static ngx_int_t
+ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *target)
+{
+    u_char              *p, *mark, *last;
+    size_t               len;
+    ngx_str_t           *next;
+    ngx_adm_loc_conf_t  *lcf;
+
+    static ngx_str_t  name = ngx_string("{event}");
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    next = &lcf->page->next;
+
+    len = next->len + next->len / name.len * event->len;
+
+    target->data = ngx_pnalloc(r->pool, len);
+    if (target->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    target->len = 0;
+
+    p = next->data;
+    last = next->data + next->len;
+
+    for ( ;; ) {
+        mark = ngx_strnstr(p, (char *) name.data, last - p);
+
+        len = (mark ? mark : last) - p;
+
+        ngx_memcpy(target->data + target->len, p, len);
+        target->len += len;
+
+        if (mark == NULL) {
+            return NGX_OK;
+        }
+
+        ngx_memcpy(target->data + target->len, event->data, event->len);
+        target->len += event->len;
+
+        p = mark + name.len;
+    }
+}
+
+
+/* seconds 0: the browser is not to come again by itself */
+
+static ngx_int_t
+ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
+    ngx_uint_t seconds)
+{
+    ngx_str_t           *values;
+    ngx_http_request_t  *r;
+
+    r = nojs->visit.call->request;
+    values = nojs->values;
+
+    ngx_adm_page_state(values, state);
+
+    if (seconds
+        && ngx_adm_nojs_refresh(r, seconds,
+                                &values[NGX_ADM_PAGE_NOJS_URI],
+                                status == NGX_HTTP_OK)
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_page_send(r, &nojs->visit.call->lcf->page->nojs, values,
+                             status, 0);
+}
+
+
+void
+ngx_adm_page_state(ngx_str_t *values, const char *state)
+{
+    ngx_uint_t  i;
+
+    static struct {
+        ngx_uint_t   value;
+        const char  *state;
+    }  shown[] = {
+        { NGX_ADM_PAGE_WAITING, "waiting" },
+        { NGX_ADM_PAGE_WAITING, "waiting paused" },
+        { NGX_ADM_PAGE_GOING, "waiting" },
+        { NGX_ADM_PAGE_PAUSED, "waiting paused" },
+        { NGX_ADM_PAGE_COOKIES, "cookies" },
+        { NGX_ADM_PAGE_BUSY, "busy" },
+        { NGX_ADM_PAGE_CROWDED, "crowded" },
+        { NGX_ADM_PAGE_UNKNOWN, "unknown" }
+    };
+
+    values[NGX_ADM_PAGE_STATE].data = (u_char *) state;
+    values[NGX_ADM_PAGE_STATE].len = ngx_strlen(state);
+
+    for (i = NGX_ADM_PAGE_WAITING; i <= NGX_ADM_PAGE_UNKNOWN; i++) {
+        ngx_str_set(&values[i], "hidden");
+    }
+
+    for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+
+        if (ngx_strcmp(shown[i].state, state) == 0) {
+            ngx_str_null(&values[shown[i].value]);
+        }
+    }
+}
+
+
+/* ticket: the answer has one, so the next request shows it if it can */
+
+static ngx_int_t
+ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds, ngx_str_t *uri,
+    ngx_uint_t ticket)
+{
+    ngx_str_t  value;
+
+    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN
+                                      + sizeof("; url=&again=1") - 1
+                                      + uri->len);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "%ui; url=%V%s", seconds, uri,
+                            ticket ? "&again=1" : "") - value.data;
+
+    return ngx_adm_add_header(r, "Refresh", &value);
+}
+
+
+/* with commas, as both languages write it */
+
+static ngx_int_t
+ngx_adm_nojs_number(ngx_http_request_t *r, int64_t n, ngx_str_t *text)
+{
+    u_char  *p, *src, *last, digits[NGX_INT64_LEN];
+
+    last = ngx_sprintf(digits, "%L", n);
+
+    text->data = ngx_pnalloc(r->pool, 2 * NGX_INT64_LEN);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    p = text->data;
+
+    for (src = digits; src < last; src++) {
+
+        if (src > digits && src[-1] != '-' && (last - src) % 3 == 0) {
+            *p++ = ',';
+        }
+
+        *p++ = *src;
+    }
+
+    text->len = p - text->data;
+
+    return NGX_OK;
+}

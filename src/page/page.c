@@ -1,0 +1,581 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The content handler of admission_page.
+ *
+ * The answer to one who waits is made of the address and the configuration,
+ * and of whether there is such an event, and of nothing else: no cookie is
+ * read or set, and the language is the script's business.  So caches may keep
+ * it under its whole address, query included.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/compat.h"
+#include "../host/room_state.h"
+#include "../http/api.h"
+#include "../http/ctx.h"
+#include "../http/deny.h"
+#include "../http/headers.h"
+#include "../http/origin.h"
+#include "../http/respond.h"
+#include "../http/return.h"
+#include "page.h"
+
+
+static ngx_int_t ngx_adm_page_event(ngx_http_request_t *r, ngx_str_t *event);
+static ngx_uint_t ngx_adm_page_is_nojs(ngx_http_request_t *r);
+static ngx_uint_t ngx_adm_page_is_shown(ngx_http_request_t *r);
+static ngx_uint_t ngx_adm_page_is_error(ngx_http_request_t *r);
+static ngx_uint_t ngx_adm_page_status(ngx_http_request_t *r);
+static ngx_int_t ngx_adm_page_denied(ngx_http_request_t *r);
+static ngx_int_t ngx_adm_page_return(ngx_http_request_t *r, ngx_str_t *target);
+static ngx_int_t ngx_adm_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *target,
+    ngx_str_t *uri);
+static ngx_int_t ngx_adm_page_headers(ngx_http_request_t *r,
+    ngx_adm_page_doc_t *doc, ngx_str_t *values, ngx_uint_t store);
+static ngx_int_t ngx_adm_page_etag(ngx_http_request_t *r,
+    ngx_adm_page_doc_t *doc, ngx_str_t *values);
+static ngx_int_t ngx_adm_page_body(ngx_http_request_t *r,
+    ngx_adm_page_doc_t *doc, ngx_str_t *values, ngx_chain_t **out,
+    off_t *length);
+static ngx_int_t ngx_adm_page_escape(ngx_http_request_t *r, ngx_str_t *value,
+    ngx_str_t *escaped);
+
+
+ngx_int_t
+ngx_adm_page_handler(ngx_http_request_t *r)
+{
+    ngx_int_t              rc;
+    ngx_str_t             *event, *values, target;
+    ngx_uint_t             status, store;
+    ngx_adm_loc_conf_t    *lcf;
+    ngx_adm_main_conf_t   *mcf;
+    ngx_adm_event_conf_t  *conf;
+
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+
+        if (!ngx_adm_page_is_error(r)) {
+            return ngx_adm_respond_method(r, "GET, HEAD");
+        }
+
+        if (!ngx_adm_is_navigation(r)) {
+            return ngx_adm_page_denied(r);
+        }
+    }
+
+    rc = ngx_http_discard_request_body(r);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+    if (lcf->page->which == NGX_ADM_PAGE_ADMIN) {
+        return ngx_adm_page_of_operators(r);
+    }
+
+    values = ngx_pcalloc(r->pool, NGX_ADM_PAGE_VALUES * sizeof(ngx_str_t));
+    if (values == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    event = &values[NGX_ADM_PAGE_EVENT];
+
+    rc = ngx_adm_page_event(r, event);
+
+    if (rc == NGX_ERROR
+        || ngx_adm_page_return(r, &target) != NGX_OK
+        || ngx_adm_page_nojs_uri(r, &target, &values[NGX_ADM_PAGE_NOJS_URI])
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    conf = NULL;
+    status = NGX_HTTP_OK;
+    store = !ngx_adm_page_is_error(r);
+
+    if (ngx_adm_page_in_place(r)) {
+        values[NGX_ADM_PAGE_RETURN] = target;
+
+        if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+            /* a form is not to look as if it had been taken */
+            status = ngx_adm_page_status(r);
+        }
+    }
+
+    if (rc == NGX_DECLINED) {
+        /* the page says it, by having no event */
+        status = NGX_HTTP_BAD_REQUEST;
+
+    } else {
+        rc = ngx_adm_room_event_conf(mcf, event, &conf);
+
+        if (rc == NGX_DECLINED) {
+            /* unless it has come into being since: the API tells the page */
+            status = NGX_HTTP_NOT_FOUND;
+            conf = NULL;
+
+        } else {
+            values[NGX_ADM_PAGE_TITLE] = conf->title;
+            values[NGX_ADM_PAGE_ARTIST] = conf->artist;
+
+            store = store && rc == NGX_OK;
+        }
+    }
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: page of event \"%V\": %ui, stored %ui",
+                   event, status, store);
+
+    if (lcf->page->which == NGX_ADM_PAGE_TIER1 && ngx_adm_page_is_nojs(r)) {
+        if (!ngx_adm_page_is_shown(r)) {
+
+            /* in a cache it would keep browsers from being answered */
+
+            return ngx_adm_page_send(r, &lcf->page->doc, values, status, 0);
+        }
+
+        if (conf) {
+            return ngx_adm_page_without_script(r, conf, values, &target);
+        }
+
+        ngx_adm_page_state(values, "unknown");
+
+        return ngx_adm_page_send(r, &lcf->page->nojs, values, status, 0);
+    }
+
+    return ngx_adm_page_send(r, &lcf->page->doc, values, status,
+                             store && status == NGX_HTTP_OK);
+}
+
+
+static ngx_uint_t
+ngx_adm_page_is_nojs(ngx_http_request_t *r)
+{
+    ngx_str_t  value;
+
+    return ngx_http_arg(r, (u_char *) "nojs", sizeof("nojs") - 1,
+                        &value) == NGX_OK;
+}
+
+
+/* by a browser: not what it loads ahead, or for a page */
+
+static ngx_uint_t
+ngx_adm_page_is_shown(ngx_http_request_t *r)
+{
+    return r == r->main
+           && r->method == NGX_HTTP_GET
+           && ngx_adm_is_navigation(r)
+           && !ngx_adm_is_prefetch(r);
+}
+
+
+/* the last segment of the path; NGX_DECLINED: that is no event id */
+
+static ngx_int_t
+ngx_adm_page_event(ngx_http_request_t *r, ngx_str_t *event)
+{
+    u_char     *p, *last, *dst;
+    ngx_str_t   id;
+
+    last = r->uri.data + r->uri.len;
+
+    for (p = last; p > r->uri.data && p[-1] != '/'; p--) { /* void */ }
+
+    id.data = p;
+    id.len = last - p;
+
+    dst = ngx_pnalloc(r->pool, id.len + 1);
+    if (dst == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_adm_event_id(&id, dst) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    event->data = dst;
+    event->len = id.len;
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_adm_page_in_place(ngx_http_request_t *r)
+{
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    return ctx && ctx->denied;
+}
+
+
+/* whether it is an error_page, which has the method that failed */
+
+static ngx_uint_t
+ngx_adm_page_is_error(ngx_http_request_t *r)
+{
+    return r->err_status || r->error_page || ngx_adm_page_in_place(r);
+}
+
+
+/* what the denial is by itself, where "error_page ... =" leaves it out */
+
+static ngx_uint_t
+ngx_adm_page_status(ngx_http_request_t *r)
+{
+    switch (ngx_adm_ctx(r)->verdict) {
+
+    case NGX_ADM_VERDICT_USER:
+        return NGX_HTTP_UNAUTHORIZED;
+
+    case NGX_ADM_VERDICT_LIMITED:
+        return NGX_HTTP_TOO_MANY_REQUESTS;
+
+    case NGX_ADM_VERDICT_ERROR:
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
+
+    default:
+        return NGX_HTTP_FORBIDDEN;
+    }
+}
+
+
+/* what a script is told instead of the page */
+
+static ngx_int_t
+ngx_adm_page_denied(ngx_http_request_t *r)
+{
+    ngx_int_t       retry;
+    ngx_uint_t      status;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
+
+    status = ngx_adm_page_in_place(r) ? ngx_adm_page_status(r) : r->err_status;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: no page for a script, %ui", status);
+
+    retry = 1;
+
+    if (ctx && ctx->retry_after.len) {
+        retry = ngx_atoi(ctx->retry_after.data, ctx->retry_after.len);
+    }
+
+    if (status == NGX_HTTP_TOO_MANY_REQUESTS) {
+        return ngx_adm_respond_limited(r, ngx_max(retry, 1));
+    }
+
+    if (status == 0 || status == NGX_HTTP_SERVICE_UNAVAILABLE) {
+        return ngx_adm_respond_unavailable(r, ngx_max(retry, 1));
+    }
+
+    if (status >= NGX_HTTP_INTERNAL_SERVER_ERROR) {
+        return ngx_adm_respond_error(r, status, "UNAVAILABLE",
+                                     "Temporarily unavailable", NULL);
+    }
+
+    if (!ngx_adm_page_in_place(r)) {
+        return ngx_adm_respond_error(r, status, "FORBIDDEN", "Not allowed",
+                                     NULL);
+    }
+
+    return ngx_adm_deny_script(r, ctx->verdict, &ctx->denied_event);
+}
+
+
+/*
+ * Where to go on to; empty: nowhere that is said, or is safe.  In the place of
+ * something else the arguments are not the page's, but for our own name.
+ */
+
+static ngx_int_t
+ngx_adm_page_return(ngx_http_request_t *r, ngx_str_t *target)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_adm_arg(r, NGX_ADM_RETURN, target);
+
+    if (rc == NGX_DECLINED
+        && (!ngx_adm_page_in_place(r) || ngx_adm_page_is_nojs(r)))
+    {
+        rc = ngx_adm_arg(r, "return", target);
+    }
+
+    if (rc == NGX_DECLINED && ngx_adm_page_in_place(r)) {
+        rc = ngx_adm_return_wanted(r, 0, target);
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (!ngx_adm_return_is_safe(target)) {
+        ngx_str_null(target);
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * What a browser without JavaScript goes on to: it can not take the query
+ * along by itself, so where there is a "return" it is put in here.  Where the
+ * page is in the place of something else, its own address is, too.
+ */
+
+static ngx_int_t
+ngx_adm_page_nojs_uri(ngx_http_request_t *r, ngx_str_t *target, ngx_str_t *uri)
+{
+    u_char     *p;
+    size_t      len;
+    ngx_str_t   path, name;
+
+    ngx_str_null(&path);
+    ngx_str_set(&name, "return");
+
+    if (ngx_adm_page_in_place(r)) {
+        path = r->uri;
+        ngx_str_set(&name, NGX_ADM_RETURN);
+    }
+
+    len = path.len + 2 * ngx_escape_uri(NULL, path.data, path.len,
+                                        NGX_ESCAPE_URI)
+          + sizeof("?nojs=1&=") - 1 + name.len + target->len
+          + 2 * ngx_escape_uri(NULL, target->data, target->len,
+                               NGX_ESCAPE_URI_COMPONENT);
+
+    p = ngx_pnalloc(r->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    uri->data = p;
+
+    p = (u_char *) ngx_escape_uri(p, path.data, path.len, NGX_ESCAPE_URI);
+    p = ngx_cpymem(p, "?nojs=1", sizeof("?nojs=1") - 1);
+
+    if (target->len) {
+        p = ngx_sprintf(p, "&%V=", &name);
+        p = (u_char *) ngx_escape_uri(p, target->data, target->len,
+                                      NGX_ESCAPE_URI_COMPONENT);
+    }
+
+    uri->len = p - uri->data;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_page_send(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
+    ngx_str_t *values, ngx_uint_t status, ngx_uint_t store)
+{
+    ngx_int_t     rc;
+    ngx_chain_t  *out;
+
+    r->headers_out.status = status;
+
+    if (ngx_adm_page_body(r, doc, values, &out,
+                          &r->headers_out.content_length_n)
+        != NGX_OK
+        || ngx_adm_page_headers(r, doc, values, store) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    return ngx_http_output_filter(r, out);
+}
+
+
+static ngx_int_t
+ngx_adm_page_headers(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
+    ngx_str_t *values, ngx_uint_t store)
+{
+    ngx_uint_t      i;
+    ngx_adm_ctx_t  *ctx;
+
+    static struct {
+        const char  *name;
+        ngx_str_t    value;
+    }  headers[] = {
+        { "X-Content-Type-Options", ngx_string("nosniff") },
+        { "X-Frame-Options", ngx_string("DENY") },
+        { "Referrer-Policy", ngx_string("same-origin") },
+        { NULL, ngx_null_string }
+    };
+
+    ngx_str_set(&r->headers_out.content_type, "text/html");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+    ngx_str_set(&r->headers_out.charset, "utf-8");
+
+    ctx = ngx_adm_ctx_get(r);
+    if (ctx == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (r == r->main) {
+        ctx->policy = &doc->csp;
+    }
+
+    for (i = 0; headers[i].name; i++) {
+        if (ngx_adm_add_header(r, headers[i].name, &headers[i].value) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    if (store) {
+        return ngx_adm_page_etag(r, doc, values) == NGX_OK
+               ? ngx_adm_set_cache_control(r, "public, max-age=60") : NGX_ERROR;
+    }
+
+    ctx->no_store = 1;
+
+    return NGX_OK;
+}
+
+
+/* NGINX compares it, makes it weak when it compresses, and answers 304 */
+
+static ngx_int_t
+ngx_adm_page_etag(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
+    ngx_str_t *values)
+{
+    uint32_t    hash;
+    ngx_str_t   value;
+    ngx_uint_t  i;
+
+    ngx_crc32_init(hash);
+
+    for (i = 0; i < NGX_ADM_PAGE_VALUES; i++) {
+        ngx_crc32_update(&hash, values[i].data, values[i].len);
+        ngx_crc32_update(&hash, (u_char *) "", 1);
+    }
+
+    ngx_crc32_final(hash);
+
+    value.data = ngx_pnalloc(r->pool, sizeof("\"-\"") - 1 + doc->tag.len + 8);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    value.len = ngx_sprintf(value.data, "\"%V-%08xD\"", &doc->tag,
+                            hash) - value.data;
+
+    r->headers_out.etag = ngx_adm_header_push(r, "ETag", &value);
+
+    return r->headers_out.etag ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_adm_page_body(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
+    ngx_str_t *values, ngx_chain_t **out, off_t *length)
+{
+    ngx_buf_t            *b;
+    ngx_str_t             piece[2];
+    ngx_uint_t            i, n;
+    ngx_chain_t          *cl, **last;
+    ngx_adm_page_part_t  *part;
+
+    *out = NULL;
+    *length = 0;
+
+    b = NULL;
+    last = out;
+    part = doc->parts.elts;
+
+    for (i = 0; i < doc->parts.nelts; i++) {
+
+        piece[0] = part[i].text;
+        ngx_str_null(&piece[1]);
+
+        if (part[i].value < NGX_ADM_PAGE_VALUES
+            && ngx_adm_page_escape(r, &values[part[i].value], &piece[1])
+               != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        for (n = 0; n < 2; n++) {
+
+            if (piece[n].len == 0) {
+                continue;
+            }
+
+            b = ngx_calloc_buf(r->pool);
+            cl = ngx_alloc_chain_link(r->pool);
+
+            if (b == NULL || cl == NULL) {
+                return NGX_ERROR;
+            }
+
+            b->pos = piece[n].data;
+            b->last = b->pos + piece[n].len;
+            b->memory = 1;
+
+            cl->buf = b;
+            cl->next = NULL;
+            *last = cl;
+            last = &cl->next;
+
+            *length += piece[n].len;
+        }
+    }
+
+    /* a document is never empty */
+
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->last_buf = (r == r->main);
+    b->last_in_chain = 1;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_page_escape(ngx_http_request_t *r, ngx_str_t *value, ngx_str_t *escaped)
+{
+    uintptr_t  more;
+
+    *escaped = *value;
+
+    more = ngx_escape_html(NULL, value->data, value->len);
+
+    if (more == 0) {
+        return NGX_OK;
+    }
+
+    escaped->len = value->len + more;
+
+    escaped->data = ngx_pnalloc(r->pool, escaped->len);
+    if (escaped->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_escape_html(escaped->data, value->data, value->len);
+
+    return NGX_OK;
+}

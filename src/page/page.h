@@ -1,0 +1,126 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The pages that people wait on, and the operators' one (docs/directives.md:
+ * admission_page).
+ *
+ * A page is one HTML document, compiled when the configuration is read into
+ * pieces of fixed text with values between them.  Values depend on the
+ * address and the configuration alone, so that caches may keep the answer;
+ * the page without JavaScript and that of the operators are the exceptions,
+ * and are not stored.
+ */
+
+
+#ifndef _NGX_ADM_PAGE_PAGE_H_INCLUDED_
+#define _NGX_ADM_PAGE_PAGE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../host/settings.h"
+
+
+#define NGX_ADM_PAGE_MAX  262144        /* bytes of a file */
+
+
+/* which pages: masks of what a placeholder is known in */
+#define NGX_ADM_PAGE_TIER1  1
+#define NGX_ADM_PAGE_TIER2  2
+#define NGX_ADM_PAGE_NOJS   4
+#define NGX_ADM_PAGE_ADMIN  8
+
+
+/* placeholders that get their value with the request */
+typedef enum {
+    NGX_ADM_PAGE_EVENT = 0,
+    NGX_ADM_PAGE_TITLE,
+    NGX_ADM_PAGE_ARTIST,
+    NGX_ADM_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_ADM_PAGE_RETURN,         /* empty unless the page stands in the place of
+                                    what was denied */
+    NGX_ADM_PAGE_LOGIN,          /* of the operators' page */
+    NGX_ADM_PAGE_STATE,          /* these of the page without JavaScript; the
+                                    state is a class */
+    NGX_ADM_PAGE_AHEAD,
+    NGX_ADM_PAGE_POSITION,
+    NGX_ADM_PAGE_SERVING,
+    NGX_ADM_PAGE_MINUTES,
+    NGX_ADM_PAGE_WAITING,        /* "hidden" or empty, of what is for a state
+                                    alone: no style may be allowed */
+    NGX_ADM_PAGE_GOING,
+    NGX_ADM_PAGE_PAUSED,
+    NGX_ADM_PAGE_COOKIES,
+    NGX_ADM_PAGE_BUSY,
+    NGX_ADM_PAGE_CROWDED,
+    NGX_ADM_PAGE_UNKNOWN,
+    NGX_ADM_PAGE_VALUES } ngx_adm_page_value_e;
+
+
+/* a document, compiled */
+typedef struct {
+    ngx_array_t                 parts;      /* ngx_adm_page_part_t */
+    ngx_str_t                   csp;        /* Content-Security-Policy */
+    ngx_str_t                   tag;        /* names what is fixed, in hex */
+} ngx_adm_page_doc_t;
+
+
+typedef struct {
+    ngx_str_t                   text;
+    ngx_uint_t                  value;      /* what follows the text; _VALUES:
+                                               nothing */
+} ngx_adm_page_part_t;
+
+
+/* of a location with admission_page */
+struct ngx_adm_page_conf_s {
+    ngx_uint_t           which;  /* NGX_ADM_PAGE_TIER* or _ADMIN */
+    ngx_str_t            next;
+    ngx_str_t            api;
+    ngx_str_t            queue;  /* the other API, of _ADMIN */
+    ngx_adm_page_doc_t   doc;
+    ngx_adm_page_doc_t   nojs;   /* of tier 1 alone */
+};
+
+
+ngx_int_t ngx_adm_page_handler(ngx_http_request_t *r);
+
+/*
+ * Whether the page is the error_page of a denial: then the browser has the
+ * address of what was denied, and goes on to that.
+ */
+ngx_uint_t ngx_adm_page_in_place(ngx_http_request_t *r);
+
+/*
+ * ?nojs=: the waiting room of an event without JavaScript.  values are those
+ * of the page, of r->pool; target: where to go on to, empty: "next".
+ */
+ngx_int_t ngx_adm_page_without_script(ngx_http_request_t *r,
+    ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
+
+/* what is for the state of that page is shown, the rest is not */
+void ngx_adm_page_state(ngx_str_t *values, const char *state);
+
+/* the operators' page; the method is right, and there is no body */
+ngx_int_t ngx_adm_page_of_operators(ngx_http_request_t *r);
+
+/*
+ * Answers with a document and its values (_VALUES of them, as they are to be
+ * read: they are escaped here).  store: caches may keep it.  Returns what a
+ * content handler returns.
+ */
+ngx_int_t ngx_adm_page_send(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
+    ngx_str_t *values, ngx_uint_t status, ngx_uint_t store);
+
+
+/* the built-in documents */
+extern ngx_str_t  ngx_adm_page_tier1;
+extern ngx_str_t  ngx_adm_page_tier2;
+extern ngx_str_t  ngx_adm_page_nojs;
+extern ngx_str_t  ngx_adm_page_admin;
+
+
+#endif /* _NGX_ADM_PAGE_PAGE_H_INCLUDED_ */

@@ -1,0 +1,85 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The parts of the zone and of the schedule.  Those of the zone are in the
+ * order in which they are made, emptied and copied: what is copied first has
+ * the room in a zone that is smaller.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "host/bucket.h"
+#include "host/category.h"
+#include "host/doubt.h"
+#include "host/event_node.h"
+#include "host/event_work.h"
+#include "host/idempotency.h"
+#include "host/keys.h"
+#include "host/lease.h"
+#include "host/needs.h"
+#include "host/revoked.h"
+#include "host/room_list.h"
+#include "host/room_state.h"
+#include "host/schedule.h"
+#include "host/shares.h"
+#include "host/stripe.h"
+#include "host/tally.h"
+#include "host/touch.h"
+#include "host/unlisted.h"
+#include "host/zone.h"
+#include "limit/local.h"
+#include "parts.h"
+#include "queue/news.h"
+#include "queue/steps.h"
+#include "room/schedule.h"
+
+
+static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
+    &ngx_adm_touch_part,
+    &ngx_adm_lease_part,
+    &ngx_adm_needs_part,
+
+    /* an event that finds no room may have been about a revocation */
+    &ngx_adm_doubt_part,
+
+    /* events, and what each may have */
+    &ngx_adm_events_part,
+    &ngx_adm_work_part,
+    &ngx_adm_tally_part,
+    &ngx_adm_unlisted_part,
+    &ngx_adm_room_part,
+    &ngx_adm_rooms_part,
+
+    &ngx_adm_shares_part,
+    &ngx_adm_revoked_part,
+    &ngx_adm_category_part,
+    &ngx_adm_windows_part,
+    &ngx_adm_buckets_part,
+    &ngx_adm_answers_part,
+    &ngx_adm_keys_part,
+    &ngx_adm_key_files_part,
+
+    /* what the others counted while they were copied is among it */
+    &ngx_adm_stripe_part,
+    NULL };
+
+
+/* news are read ahead of the steps that they ask for */
+
+static ngx_adm_schedule_part_t  *ngx_adm_turns[] = {
+    &ngx_adm_queue_news_part,
+    &ngx_adm_queue_steps_part,
+    &ngx_adm_room_schedule_part,
+    &ngx_adm_needs_schedule_part,
+    NULL };
+
+
+void
+ngx_adm_parts_init(void)
+{
+    ngx_adm_zone_list(ngx_adm_all_parts);
+    ngx_adm_schedule_list(ngx_adm_turns);
+}

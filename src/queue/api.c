@@ -1,0 +1,416 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The users' calls of admission_queue_api that tell how one stands: check,
+ * which joins, status and heartbeat.  Each goes one way: who calls, what is
+ * shown, what tier 1 says of a join, Redis, the answer.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/clock.h"
+#include "../base/text.h"
+#include "../host/event_state.h"
+#include "../host/room_state.h"
+#include "../http/body.h"
+#include "../http/credentials.h"
+#include "../http/entry.h"
+#include "../http/intake.h"
+#include "../http/origin.h"
+#include "../http/respond.h"
+#include "../http/user.h"
+#include "../http/visitor.h"
+#include "answer.h"
+#include "api.h"
+#include "bound.h"
+#include "queue.h"
+
+
+/* a call under way */
+typedef struct {
+    ngx_adm_queue_ask_t     ask;
+    ngx_adm_queue_join_t    join;        /* of a check */
+    ngx_adm_queue_guest_t   guest;
+} ngx_adm_queue_check_t;
+
+
+static ngx_int_t ngx_adm_queue_no_user(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_check(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_newcomer(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_place_match(ngx_http_request_t *r,
+    ngx_adm_claims_t *claims, void *data, const char **why);
+static ngx_int_t ngx_adm_queue_send(ngx_adm_api_call_t *call);
+static void ngx_adm_queue_done(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer);
+
+
+ngx_adm_queue_join_pt  ngx_adm_queue_join;
+
+
+ngx_int_t
+ngx_adm_queue_check_handler(ngx_adm_api_call_t *call)
+{
+    ngx_int_t  rc;
+
+    call->value = call->route->what;
+
+    if (call->value == NGX_ADM_QUEUE_CHECK
+        && ngx_adm_is_prefetch(call->request))
+    {
+        call->value = NGX_ADM_QUEUE_STATUS;
+    }
+
+    if (call->value == NGX_ADM_QUEUE_STATUS
+        && ngx_adm_arg_flag(call->request, "away"))
+    {
+        call->value = NGX_ADM_QUEUE_AWAY;
+    }
+
+    rc = ngx_adm_queue_user(call, call->value == NGX_ADM_QUEUE_CHECK);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_adm_body_read(call, ngx_adm_queue_check);
+}
+
+
+ngx_int_t
+ngx_adm_queue_user(ngx_adm_api_call_t *call, ngx_uint_t make)
+{
+    ngx_http_request_t  *r;
+    ngx_adm_user_t      *user;
+    ngx_adm_verifier_t  *verifiers;
+
+    r = call->request;
+    user = &call->ctx->user;
+    verifiers = call->lcf->verifiers;
+
+    if (verifiers[NGX_ADM_TOKEN_TIER2].keys == NULL
+        || verifiers[NGX_ADM_TOKEN_PLACE].keys == NULL)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "admission: no \"admission_secret tier2\" here "
+                      "to sign what the queue gives out");
+
+        return ngx_adm_api_unavailable(r);
+    }
+
+    if (call->lcf->user->source == NGX_ADM_USER_VISITOR) {
+
+        /* of several the one of this event */
+
+        call->ctx->user_of = NULL;
+    }
+
+    if (ngx_adm_user_find(r, call->ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (call->ctx->user_of->user->source == NGX_ADM_USER_VISITOR
+        && user->id.len
+        && ngx_adm_visitor_refresh(r, &user->id) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (user->id.len == 0
+        && !(make && call->lcf->user->source == NGX_ADM_USER_VISITOR))
+    {
+        return ngx_adm_queue_no_user(call);
+    }
+
+    call->who = user->id;
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_adm_queue_no_user(ngx_adm_api_call_t *call)
+{
+    ngx_str_t            uri;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_str_null(&uri);
+
+    if (call->lcf->login_uri
+        && ngx_http_complex_value(r, call->lcf->login_uri, &uri) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_respond_sending(r, NGX_HTTP_UNAUTHORIZED, "USER_REQUIRED",
+                                   "User required", &uri);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_check(ngx_adm_api_call_t *call)
+{
+    ngx_int_t               rc;
+    const char             *why;
+    ngx_adm_queue_check_t  *qc;
+
+    if (call->who.len == 0) {
+        rc = ngx_adm_queue_newcomer(call);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    qc = ngx_pcalloc(call->request->pool, sizeof(ngx_adm_queue_check_t));
+    if (qc == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->data = qc;
+
+    qc->ask.event = call->event;
+    qc->ask.conf = call->conf;
+    qc->ask.user = call->who;
+
+    if (ngx_adm_queue_places(call, &qc->ask) != NGX_OK
+        || ngx_adm_entry_find(call->request, &call->event,
+                              &call->who, &qc->ask.entry, &why)
+           == NGX_ERROR)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (call->value == NGX_ADM_QUEUE_CHECK) {
+        return ngx_adm_queue_join(call, &qc->join, ngx_adm_queue_send);
+    }
+
+    return ngx_adm_queue_send(call);
+}
+
+
+/*
+ * A visitor is made, and charged, once the call is known to be a good one, and
+ * is not taken back whatever becomes of it: the cookie will do for the next.
+ * NGX_DECLINED: it is call->who; otherwise it has been answered.
+ */
+
+static ngx_int_t
+ngx_adm_queue_newcomer(ngx_adm_api_call_t *call)
+{
+    ngx_int_t             rc;
+    ngx_http_request_t   *r;
+    ngx_adm_intake_t      in;
+
+    r = call->request;
+
+    ngx_memzero(&in, sizeof(ngx_adm_intake_t));
+
+    in.kind = NGX_ADM_INTAKE_VISITOR;
+    in.conf = call->lcf->intake;
+
+    rc = ngx_adm_intake(r, call->ctx, &call->event, &in);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_adm_respond_limited(r, in.retry);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_adm_user_make(r, call->ctx);
+        ngx_adm_intake_end(&in, rc == NGX_OK);
+    }
+
+    if (rc != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    call->who = call->ctx->user.id;
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_adm_queue_places(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
+{
+    const char        *why;
+    ngx_adm_claims_t  *none;
+
+    return ngx_adm_credentials_find(call->request,
+                                    NGX_ADM_TOKEN_PLACE, &call->event,
+                                    ngx_adm_queue_place_match, ask, &none, &why)
+           == NGX_ERROR ? NGX_ERROR : NGX_OK;
+}
+
+
+/* collects, so none is the one that was looked for */
+
+static ngx_int_t
+ngx_adm_queue_place_match(ngx_http_request_t *r, ngx_adm_claims_t *claims,
+    void *data, const char **why)
+{
+    ngx_adm_queue_ask_t *ask = data;
+
+    *why = "another user's place, or one of several";
+
+    if (!ngx_adm_str_same(&claims->sub, &ask->event)
+        || !ngx_adm_str_same(&claims->uid, &ask->user))
+    {
+        return NGX_DECLINED;
+    }
+
+    if (ask->places == NULL) {
+        ask->places = ngx_palloc(r->pool, NGX_ADM_CREDENTIALS
+                                   * sizeof(ngx_adm_claims_t *));
+        if (ask->places == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    ask->places[ask->nplaces++] = claims;
+
+    return NGX_DECLINED;
+}
+
+
+/*
+ * Who has no token that lets join is asked about all the same: who is in, or
+ * waits, need not join.
+ */
+
+static ngx_int_t
+ngx_adm_queue_send(ngx_adm_api_call_t *call)
+{
+    ngx_int_t               rc;
+    ngx_adm_redis_call_t   *pending;
+    ngx_adm_queue_ask_t    *ask;
+    ngx_adm_queue_check_t  *qc;
+
+    qc = call->data;
+    ask = &qc->ask;
+
+    ask->mode = qc->join.why ? NGX_ADM_QUEUE_REPORT : call->value;
+    ask->tier1 = qc->join.priority;
+    ask->pass = qc->join.pass;
+
+    rc = ngx_adm_queue_bound(call, &qc->guest, ask);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "admission: queue asked, event \"%V\", mode %d, "
+                   "places %ui, entry token %d", &call->event, ask->mode,
+                   ask->nplaces, ask->entry != NULL);
+
+    pending = ngx_adm_queue_ask(ask, ngx_adm_queue_done, call);
+    if (pending == NULL && qc->guest.unlisted) {
+        ngx_adm_unlisted_failed(&qc->guest.user, 0);
+    }
+
+    return ngx_adm_api_wait(call, pending);
+}
+
+
+static void
+ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
+{
+    ngx_adm_api_call_t *call = data;
+
+    ngx_http_request_t     *r;
+    ngx_adm_main_conf_t    *mcf;
+    ngx_adm_queue_guest_t  *guest;
+
+    r = call->request;
+    guest = &((ngx_adm_queue_check_t *) call->data)->guest;
+
+    ngx_adm_wait_over(r);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: queue answered, event \"%V\": rc %i",
+                   &call->event, rc);
+
+    if (rc != NGX_OK) {
+
+        if (guest->unlisted) {
+            ngx_adm_unlisted_failed(&guest->user, 1);
+        }
+
+        ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
+        return;
+    }
+
+    if (guest->unlisted) {
+
+        if (answer->state == NGX_ADM_QUEUE_WAITING
+            || answer->state == NGX_ADM_QUEUE_ACTIVE
+            || answer->state == NGX_ADM_QUEUE_READY)
+        {
+            ngx_adm_unlisted_in(&guest->user);
+
+        } else {
+            ngx_adm_unlisted_out(&guest->user, 0);
+        }
+    }
+
+    if (answer->state != NGX_ADM_QUEUE_NEEDS_TIER1) {
+        rc = ngx_adm_queue_answer(call, answer);
+
+    } else if (guest->bound) {
+        mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
+        /* the host may have learned by the answer that it was named */
+
+        rc = ngx_adm_event_is_named(mcf, &call->event)
+             ? ngx_adm_queue_send(call)
+             : ngx_adm_queue_over(call, guest);
+
+    } else {
+        rc = ngx_adm_queue_needs_tier1(call, answer);
+    }
+
+    ngx_adm_wait_finish(r, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer)
+{
+    ngx_log_t              *log;
+    ngx_adm_queue_check_t  *qc;
+
+    qc = call->data;
+    log = call->request->connection->log;
+
+    if (qc->join.why == NULL) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "admission: a queue script got an "
+                      "answer that is not its own from redis");
+
+        return ngx_adm_api_unavailable(call->request);
+    }
+
+    call->ctx->verdict = NGX_ADM_VERDICT_TIER1;
+    call->ctx->reason = qc->join.why;
+    call->ctx->dry_run = call->lcf->dry_run;
+
+    ngx_log_error(NGX_LOG_INFO, log, 0, "admission denied: %s, event \"%V\", "
+                  "joining%s", qc->join.why, &call->event,
+                  call->lcf->dry_run ? ", dry run" : "");
+
+    if (!call->lcf->dry_run) {
+        return ngx_adm_queue_answer(call, answer);
+    }
+
+    /* as if no token were needed */
+
+    qc->join.why = NULL;
+
+    return ngx_adm_queue_send(call);
+}

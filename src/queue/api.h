@@ -1,0 +1,64 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The calls of admission_queue_api (docs/api.md: Calls of users, of operators).
+ */
+
+
+#ifndef _NGX_ADM_QUEUE_API_H_INCLUDED_
+#define _NGX_ADM_QUEUE_API_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../http/api.h"
+#include "queue.h"
+
+
+/* handlers of routes: of users, the first by ngx_adm_queue_mode_e */
+ngx_int_t ngx_adm_queue_check_handler(ngx_adm_api_call_t *call);
+ngx_int_t ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call);
+
+/* and of operators, by ngx_adm_queue_admin_e */
+ngx_int_t ngx_adm_queue_admin_handler(ngx_adm_api_call_t *call);
+
+
+/* what tier 1 says of who joins a queue; all NULL: nothing */
+typedef struct {
+    ngx_adm_claims_t     *priority;  /* the token that gives any */
+    ngx_adm_claims_t     *pass;      /* that lets join, where one is needed */
+    const char           *why;       /* none of those shown does */
+} ngx_adm_queue_join_t;
+
+/*
+ * The gate's, which knows of waiting rooms, while a queue does not: fills the
+ * join, whose memory is zeroed and lives as long as the request, and runs done,
+ * before it returns or later; unless it answers the call itself, since tier 1
+ * is not known.  Returns what a content handler returns, as done does.
+ */
+typedef ngx_int_t (*ngx_adm_queue_join_pt)(ngx_adm_api_call_t *call,
+    ngx_adm_queue_join_t *join, ngx_adm_api_pt done);
+
+extern ngx_adm_queue_join_pt  ngx_adm_queue_join;
+
+
+/* these are for the users' calls alone */
+
+/*
+ * NGX_DECLINED: the call is by call->who, or, empty, by a visitor that is to
+ * be made (with make set); otherwise it has been answered.
+ */
+ngx_int_t ngx_adm_queue_user(ngx_adm_api_call_t *call, ngx_uint_t make);
+
+/*
+ * The places of the event and user that the request shows, all of them: which
+ * counts, and which is the best, Redis knows.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_queue_places(ngx_adm_api_call_t *call,
+    ngx_adm_queue_ask_t *ask);
+
+
+#endif /* _NGX_ADM_QUEUE_API_H_INCLUDED_ */

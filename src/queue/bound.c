@@ -1,0 +1,142 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Joining an event that has no line of its own, whose id anybody may have made
+ * up, is bounded: see unlisted.h.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/address.h"
+#include "../host/event_state.h"
+#include "../http/respond.h"
+#include "bound.h"
+
+
+#define NGX_ADM_BOUND_RETRY   30     /* s, and up to that many */
+#define NGX_ADM_BOUND_SPREAD  10     /* more: they are not to come again
+                                        together */
+
+
+static void ngx_adm_queue_bound_count(ngx_adm_api_call_t *call,
+    ngx_adm_bound_e bound, const char *what);
+
+
+ngx_int_t
+ngx_adm_queue_bound(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest,
+    ngx_adm_queue_ask_t *ask)
+{
+    ngx_uint_t            empty;
+    ngx_http_request_t   *r;
+    ngx_adm_bound_e       bound;
+
+    r = call->request;
+
+    ngx_memzero(guest, sizeof(ngx_adm_queue_guest_t));
+
+    if (call->conf->sn.str.len) {
+        /* it has a line */
+        return NGX_DECLINED;
+    }
+
+    guest->user.event = call->event;
+    guest->user.user = call->who;
+
+    /* one proxy on this machine is nobody's address */
+
+    if (r->connection->sockaddr->sa_family != AF_UNIX
+        && ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, &guest->user.address)
+           != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    guest->unlisted = 1;
+
+    /* REPORT is of who joins by a place alone */
+
+    if (ask->mode != NGX_ADM_QUEUE_CHECK) {
+        return NGX_DECLINED;
+    }
+
+    empty = 0;
+
+    bound = ngx_adm_unlisted_join(&guest->user, call->lcf->dry_run, &empty);
+
+    if (bound == NGX_ADM_BOUND_NONE) {
+        return NGX_DECLINED;
+    }
+
+    if (call->lcf->dry_run) {
+        ngx_adm_queue_bound_count(call, bound, ", dry run");
+
+        return NGX_DECLINED;
+    }
+
+    guest->bound = bound;
+
+    /* who may be in, or may have been before a loss of data, is asked for */
+
+    if (!empty || ask->entry || ask->nplaces) {
+        ask->mode = NGX_ADM_QUEUE_REPORT;
+
+        return NGX_DECLINED;
+    }
+
+    return ngx_adm_queue_over(call, guest);
+}
+
+
+ngx_int_t
+ngx_adm_queue_over(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest)
+{
+    ngx_adm_queue_bound_count(call, guest->bound, "");
+
+    return ngx_adm_respond_retry(call->request,
+                                 NGX_HTTP_SERVICE_UNAVAILABLE,
+                                 "TOO_MANY_EVENTS", "Too many events",
+                                 NGX_ADM_BOUND_RETRY
+                                 + ngx_random() % NGX_ADM_BOUND_SPREAD);
+}
+
+
+static void
+ngx_adm_queue_bound_count(ngx_adm_api_call_t *call, ngx_adm_bound_e bound,
+    const char *what)
+{
+    u_char                text[128];
+    ngx_adm_main_conf_t  *mcf;
+
+    if (!ngx_adm_unlisted_refused(bound)) {
+        return;
+    }
+
+    switch (bound) {
+
+    case NGX_ADM_BOUND_USER:
+        ngx_sprintf(text, "a user is in %d already%Z", NGX_ADM_UNLISTED_USER);
+        break;
+
+    case NGX_ADM_BOUND_ADDRESS:
+        ngx_sprintf(text, "an address is in %d already%Z",
+                    NGX_ADM_UNLISTED_ADDRESS);
+        break;
+
+    default: /* NGX_ADM_BOUND_EVENTS */
+
+        mcf = ngx_http_get_module_main_conf(call->request,
+                                            ngx_http_admission_module);
+
+        ngx_sprintf(text, "\"unlisted=%L\" of them have users%Z",
+                    mcf->event_default.unlisted);
+        break;
+    }
+
+    ngx_log_error(NGX_LOG_WARN, call->request->connection->log, 0,
+                  "admission: too many events without a line of their own: "
+                  "%s, event \"%V\" refused%s", text, &call->event, what);
+}

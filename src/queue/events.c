@@ -1,0 +1,219 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What hosts tell each other about events, by two keys that are of no event's
+ * slot: the set of events with work to do, so that another host steps them
+ * should this one die, and the news, so that others look at an event in which
+ * nobody waits.  And Redis's time, where no script tells it.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "../base/text.h"
+#include "../host/args.h"
+#include "../host/event_work.h"
+#include "../host/touch.h"
+#include "queue.h"
+
+
+#define NGX_ADM_NEWS_END       5000      /* ms between two times that a worker
+                                            has the news expire */
+
+
+static void ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv);
+static void ngx_adm_queue_timed(void *data, ngx_int_t rc, redisReply *reply);
+
+
+static ngx_str_t  ngx_adm_queue_events = ngx_string("queue:active-events");
+
+/* like the keys of an event, of which none has an empty id: so that whoever may
+   use those may use it */
+static ngx_str_t  ngx_adm_queue_news_key = ngx_string("{}:news");
+
+
+/*
+ * Ahead of the first join, by a command of its own: should this host die with
+ * the next breath, another one steps.
+ */
+
+void
+ngx_adm_queue_mark(ngx_str_t *event)
+{
+    if (ngx_adm_event_mark(event)) {
+        ngx_adm_set_add(&ngx_adm_queue_events, event, ngx_adm_event_unmark);
+    }
+}
+
+
+void
+ngx_adm_queue_unlist(ngx_str_t *event)
+{
+    (void) ngx_adm_set_call("SREM", &ngx_adm_queue_events, event, NULL, NULL);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_list(ngx_str_t *cursor, ngx_adm_redis_done_pt done, void *data)
+{
+    ngx_str_t  argv[5];
+
+    if (cursor == NULL) {
+        return ngx_adm_set_call("SMEMBERS", &ngx_adm_queue_events, NULL, done,
+                                data);
+    }
+
+    ngx_str_set(&argv[0], "SSCAN");
+    argv[1] = ngx_adm_queue_events;
+    argv[2] = *cursor;
+    ngx_str_set(&argv[3], "COUNT");
+    ngx_str_set(&argv[4], "1000");
+
+    return ngx_adm_key_call(5, argv, done, data);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_heard(int64_t since, ngx_adm_redis_done_pt done, void *data)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[8];
+
+    ngx_str_set(&argv[0], "ZRANGEBYSCORE");
+    argv[1] = ngx_adm_queue_news_key;
+    argv[2].data = buf;
+    argv[2].len = ngx_adm_put_number(buf, since) - buf;
+    ngx_str_set(&argv[3], "+inf");
+    ngx_str_set(&argv[4], "WITHSCORES");
+    ngx_str_set(&argv[5], "LIMIT");
+    ngx_str_set(&argv[6], "0");
+    ngx_str_set(&argv[7], "1000");
+
+    return ngx_adm_key_call(8, argv, done, data);
+}
+
+
+void
+ngx_adm_queue_tell(ngx_str_t *event, int64_t now)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[4];
+
+    ngx_str_set(&argv[0], "ZADD");
+    argv[2].data = buf;
+    argv[2].len = ngx_adm_put_number(buf, now) - buf;
+    argv[3] = *event;
+
+    ngx_adm_queue_news(4, argv);
+}
+
+
+void
+ngx_adm_queue_forget(int64_t before)
+{
+    u_char     buf[NGX_INT64_LEN];
+    ngx_str_t  argv[4];
+
+    ngx_str_set(&argv[0], "ZREMRANGEBYSCORE");
+    ngx_str_set(&argv[2], "-inf");
+    argv[3].data = buf;
+    argv[3].len = ngx_adm_put_number(buf, before) - buf;
+
+    ngx_adm_queue_news(4, argv);
+}
+
+
+/* no host may be left to trim what this one told; the key lives for a while */
+
+static void
+ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv)
+{
+    ngx_str_t  expire[3];
+
+    static ngx_msec_t  last;
+    static ngx_uint_t  set;
+
+    argv[1] = ngx_adm_queue_news_key;
+
+    (void) ngx_adm_key_call(argc, argv, NULL, NULL);
+
+    if (set && ngx_current_msec - last < NGX_ADM_NEWS_END) {
+        return;
+    }
+
+    last = ngx_current_msec;
+    set = 1;
+
+    ngx_str_set(&expire[0], "EXPIRE");
+    expire[1] = ngx_adm_queue_news_key;
+    ngx_str_set(&expire[2], "600");
+
+    (void) ngx_adm_key_call(3, expire, NULL, NULL);
+}
+
+
+void
+ngx_adm_queue_time(void)
+{
+    ngx_str_t              argv[1];
+    ngx_msec_t            *issued;
+    ngx_adm_redis_call_t  *call;
+
+    if (ngx_adm_redis == NULL) {
+        return;
+    }
+
+    issued = ngx_alloc(sizeof(ngx_msec_t), ngx_cycle->log);
+    if (issued == NULL) {
+        return;
+    }
+
+    *issued = ngx_current_msec;
+
+    ngx_str_set(&argv[0], "TIME");
+
+    call = ngx_adm_redis_call(ngx_adm_redis, 1, argv, 0, ngx_adm_queue_timed,
+                              issued);
+    if (call) {
+        ngx_adm_redis_own(call, issued);
+
+    } else {
+        ngx_free(issued);
+    }
+}
+
+
+/* s and us, in text */
+
+static void
+ngx_adm_queue_timed(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_msec_t *issued = data;
+
+    int64_t      s, us;
+    redisReply  *text;
+
+    if (rc != NGX_OK
+        || reply->type != REDIS_REPLY_ARRAY
+        || reply->elements != 2
+        || reply->element[0]->type != REDIS_REPLY_STRING
+        || reply->element[1]->type != REDIS_REPLY_STRING)
+    {
+        return;
+    }
+
+    text = reply->element[0];
+    s = ngx_atoof((u_char *) text->str, text->len);
+
+    text = reply->element[1];
+    us = ngx_atoof((u_char *) text->str, text->len);
+
+    if (s < 0 || us < 0 || s > NGX_ADM_NUMBER_MAX / 1000000 - 1) {
+        return;
+    }
+
+    (void) ngx_adm_time_observed(s * 1000000 + us, ngx_current_msec - *issued);
+}

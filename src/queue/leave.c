@@ -1,0 +1,171 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The users' call of admission_queue_api that leaves the queue, or a session:
+ * by a button, or by a beacon of a page that goes away and may come back.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/text.h"
+#include "../host/unlisted.h"
+#include "../http/body.h"
+#include "../http/entry.h"
+#include "../http/headers.h"
+#include "../http/respond.h"
+#include "../http/token_cookie.h"
+#include "api.h"
+
+
+static ngx_uint_t ngx_adm_queue_is_beacon(ngx_http_request_t *r);
+static ngx_int_t ngx_adm_queue_leaves(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_held(ngx_adm_api_call_t *call);
+static void ngx_adm_queue_left(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+
+
+/* call->value: it is a beacon */
+
+ngx_int_t
+ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_adm_queue_user(call, 0);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    call->value = ngx_adm_queue_is_beacon(call->request);
+
+    if (!call->value) {
+        return ngx_adm_body_read(call, ngx_adm_queue_leaves);
+    }
+
+    /* whatever a page sends with its beacon */
+
+    rc = ngx_http_discard_request_body(call->request);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    return ngx_adm_queue_leaves(call);
+}
+
+
+static ngx_uint_t
+ngx_adm_queue_is_beacon(ngx_http_request_t *r)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_adm_header(r, "sec-fetch-mode");
+
+    return (h && ngx_adm_str_is(&h->value, "no-cors"))
+           || ngx_adm_arg_flag(r, "beacon");
+}
+
+
+static ngx_int_t
+ngx_adm_queue_leaves(ngx_adm_api_call_t *call)
+{
+    ngx_int_t              held;
+    ngx_adm_redis_call_t  *pending;
+
+    held = ngx_adm_queue_held(call);
+
+    if (held == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    pending = ngx_adm_queue_leave(&call->event, call->conf, &call->who,
+                                  call->value, held, ngx_adm_queue_left, call);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
+                   "admission: queue left, event \"%V\", beacon %L, shows %i",
+                   &call->event, call->value, held);
+
+    return ngx_adm_api_wait(call, pending);
+}
+
+
+/* what the user shows that was given out here; NGX_ERROR: no memory */
+
+static ngx_int_t
+ngx_adm_queue_held(ngx_adm_api_call_t *call)
+{
+    ngx_int_t             rc;
+    const char           *why;
+    ngx_adm_claims_t     *entry;
+    ngx_adm_queue_ask_t   ask;
+
+    rc = ngx_adm_entry_find(call->request, &call->event,
+                            &call->who, &entry, &why);
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if (rc != NGX_DECLINED) {
+        /* one that may have been ended, too */
+        return NGX_ADM_HELD_ENTRY;
+    }
+
+    ngx_memzero(&ask, sizeof(ngx_adm_queue_ask_t));
+
+    ask.event = call->event;
+    ask.user = call->who;
+
+    if (ngx_adm_queue_places(call, &ask) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ask.nplaces ? NGX_ADM_HELD_PLACE : NGX_ADM_HELD_NOTHING;
+}
+
+
+static void
+ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
+{
+    ngx_adm_api_call_t *call = data;
+
+    ngx_http_request_t   *r;
+    ngx_adm_guest_t       guest;
+
+    r = call->request;
+
+    ngx_adm_wait_over(r);
+
+    if (rc != NGX_OK) {
+        ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
+        return;
+    }
+
+    ngx_memzero(&guest, sizeof(ngx_adm_guest_t));
+
+    guest.event = call->event;
+    guest.user = call->who;
+
+    ngx_adm_unlisted_out(&guest, call->value ? NGX_ADM_BEACON + 1000 : 0);
+
+    /* a beacon may be a refresh: the page comes back and needs its cookies */
+
+    if (!call->value
+        && (ngx_adm_token_clear(r, NGX_ADM_TOKEN_PLACE,
+                                &call->event)
+            != NGX_OK
+            || ngx_adm_token_clear(r,
+                                   NGX_ADM_TOKEN_TIER2,
+                                   &call->event)
+               != NGX_OK))
+    {
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+
+    } else {
+        rc = ngx_adm_api_json(r, 0, "{\"message\":\"Left queue\"}");
+    }
+
+    ngx_adm_wait_finish(r, rc);
+}

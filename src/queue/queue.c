@@ -1,0 +1,681 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Calls of the queue scripts, which get what the host knows of the event with
+ * each; their answers are for the host first (its memory, other hosts, the
+ * counters), then for whoever called.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "../base/counter.h"
+#include "../host/args.h"
+#include "../host/event_state.h"
+#include "../host/event_work.h"
+#include "ngx_http_admission_names.h"
+#include "../host/revoked.h"
+#include "../host/schedule.h"
+#include "../host/tally.h"
+#include "../host/touch.h"
+#include "../host/zone.h"
+#include "../http/credentials.h"
+#include "log.h"
+#include "queue.h"
+#include "reply.h"
+
+
+/* what the scripts' lists and the sizes here have to agree in: else no build */
+
+enum {
+    NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_STREAM + 1
+                                   - NGX_ADM_ARG_QUEUE_THRESHOLD
+                                   == NGX_ADM_QUEUE_TERMS),
+    NGX_ADM_QUEUE_ARGS_FIT = 1 / (NGX_ADM_ARG_QUEUE_CHECK_COUNT
+                                  + NGX_ADM_CREDENTIALS
+                                    * NGX_ADM_EACH_QUEUE_CHECK_COUNT
+                                  <= NGX_ADM_ARGS)
+};
+
+
+/*
+ * ms without users, as this host knows, after which it forgets the life of an
+ * event that no operator named.  Redis does so 10 minutes after the last user,
+ * and the host looks every 5 minutes at least.
+ */
+#define NGX_ADM_BRIEF_LIFE     240000
+
+
+/* a call under way; freed with the call of the client */
+typedef struct {
+    ngx_adm_queue_done_pt   done;
+    void                   *data;
+    ngx_msec_t              issued;
+    unsigned                step:1;
+    unsigned                leaves:1;
+    unsigned                beacon:1;
+    unsigned                wakes:1;     /* the schedule */
+    unsigned                tells:1;     /* other hosts */
+    unsigned                unmarked:1;  /* the event was */
+    ngx_uint_t              life;        /* of the zone */
+    ngx_msec_t              keep;        /* a revocation */
+    int64_t                 revoked;     /* the host knows up to */
+    ngx_str_t               event;
+    ngx_str_t               user;
+    u_char                  text[1];     /* of both */
+} ngx_adm_queue_call_t;
+
+
+static ngx_adm_queue_call_t *ngx_adm_queue_call(ngx_str_t *event,
+    ngx_str_t *user, ngx_adm_queue_done_pt done, void *data);
+static ngx_adm_queue_call_t *ngx_adm_queue_begin(ngx_adm_args_t *args,
+    ngx_uint_t script, ngx_str_t *event, ngx_str_t *user,
+    ngx_adm_event_conf_t *conf, ngx_adm_queue_done_pt done, void *data);
+static ngx_adm_redis_call_t *ngx_adm_queue_run(ngx_adm_args_t *args,
+    ngx_adm_queue_call_t *qc);
+static void ngx_adm_queue_detach(void *data);
+static void ngx_adm_queue_nobody(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+
+static void ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply);
+static void ngx_adm_queue_note(ngx_adm_queue_call_t *qc,
+    ngx_adm_queue_reply_t *r);
+static void ngx_adm_queue_is_active_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+static void ngx_adm_queue_revoked_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
+    void *data)
+{
+    int64_t                until;
+    ngx_uint_t             i, n;
+    ngx_adm_args_t         args;
+    ngx_adm_claims_t       none, *tier1, *entry, *pass, *place;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_CHECK, &ask->event, NULL,
+                             ask->conf, done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(&none, sizeof(ngx_adm_claims_t));
+
+    tier1 = ask->tier1 ? ask->tier1 : &none;
+    entry = ask->entry ? ask->entry : &none;
+    pass = ask->pass ? ask->pass : &none;
+    until = 0;
+
+    args.argv[NGX_ADM_ARG_QUEUE_CHECK_USER] = ask->user;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_MODE] = ask->mode;
+
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_TICKET] = tier1->at;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_TICKET_ACTIVATION] = tier1->act;
+
+    if (ask->tier1) {
+        until = tier1->adm + (int64_t) ask->conf->token_ttl * 1000;
+    }
+
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_TICKET_UNTIL] = until;
+
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_ENTRY_ADM] = entry->adm;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_ENTRY_EXP] = entry->exp;
+
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_PASS] = pass->at ? pass->at
+                                                         : pass->ticket;
+
+    n = ngx_min(ask->nplaces, NGX_ADM_CREDENTIALS);
+
+    for (i = 0; i < n; i++) {
+        place = ask->places[i];
+
+        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_SCORE] = place->score;
+        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_AT] = place->at;
+        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_LIFE] = place->epoch;
+
+        args.argc += NGX_ADM_EACH_QUEUE_CHECK_COUNT;
+    }
+
+    if (qc->unmarked && (ask->mode == NGX_ADM_QUEUE_CHECK || n)) {
+        ngx_adm_queue_mark(&ask->event);
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_leave(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user, ngx_uint_t beacon, ngx_uint_t held,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_LEAVE, event, user, conf,
+                             done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.argv[NGX_ADM_ARG_QUEUE_LEAVE_USER] = *user;
+    args.number[NGX_ADM_ARG_QUEUE_LEAVE_BEACON] = beacon ? 1 : 0;
+    args.number[NGX_ADM_ARG_QUEUE_LEAVE_HELD] = held;
+
+    if (beacon) {
+        qc->beacon = 1;
+        qc->tells = 1;
+
+    } else {
+        qc->leaves = 1;
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    static ngx_str_t  names[] = {
+        ngx_string("look"),
+        ngx_string("clear"),
+        ngx_string("set"),
+        ngx_string("unset") };
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_ADMIN, event, NULL, conf,
+                             done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.argv[NGX_ADM_ARG_QUEUE_ADMIN_WHAT] = names[what];
+    args.number[NGX_ADM_ARG_QUEUE_ADMIN_VALUE] = value;
+
+    if (what != NGX_ADM_QUEUE_LOOK) {
+        ngx_adm_queue_mark(event);
+
+        qc->wakes = 1;
+        qc->tells = 1;
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_STEP, event, NULL, conf,
+                             done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.number[NGX_ADM_ARG_QUEUE_STEP_SINCE] = qc->revoked;
+    qc->step = 1;
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_is_active(ngx_str_t *event, ngx_str_t *user,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_str_t              argv[3], active;
+    ngx_adm_queue_call_t  *qc;
+    ngx_adm_redis_call_t  *call;
+
+    ngx_str_set(&active, "active");
+
+    if (ngx_adm_event_key(&argv[1], event, &active) != NGX_OK) {
+        return NULL;
+    }
+
+    call = NULL;
+    qc = ngx_adm_queue_call(event, NULL, done, data);
+
+    if (qc) {
+        ngx_str_set(&argv[0], "ZSCORE");
+        argv[2] = *user;
+
+        call = ngx_adm_redis_call(ngx_adm_redis, 3, argv, 1,
+                                  ngx_adm_queue_is_active_done, qc);
+        if (call) {
+            ngx_adm_redis_own(call, qc);
+
+        } else {
+            ngx_free(qc);
+        }
+    }
+
+    ngx_free(argv[1].data);
+
+    return call;
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_revoked(ngx_str_t *event, ngx_str_t *user,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t  args;
+
+    ngx_adm_args_begin(&args, NGX_ADM_CALL_QUEUE_REVOKED, event);
+    args.argv[NGX_ADM_ARG_QUEUE_REVOKED_USER] = *user;
+
+    return ngx_adm_args_run(&args, ngx_adm_queue_revoked_done,
+                            ngx_adm_queue_call(event, NULL, done, data));
+}
+
+
+/*
+ * user NULL: nothing is to be done about one when there is an answer.  Returns
+ * NULL if no Redis is configured, or there is no memory.
+ */
+
+static ngx_adm_queue_call_t *
+ngx_adm_queue_call(ngx_str_t *event, ngx_str_t *user,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    u_char                *p;
+    size_t                 size;
+    ngx_adm_queue_call_t  *qc;
+
+    if (ngx_adm_redis == NULL) {
+        return NULL;
+    }
+
+    size = sizeof(ngx_adm_queue_call_t) + event->len + (user ? user->len : 0);
+
+    qc = ngx_alloc(size, ngx_cycle->log);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(qc, sizeof(ngx_adm_queue_call_t));
+
+    qc->done = done;
+    qc->data = data;
+    qc->issued = ngx_current_msec;
+
+    qc->event.len = event->len;
+    qc->event.data = qc->text;
+    p = ngx_cpymem(qc->text, event->data, event->len);
+
+    if (user) {
+        qc->user.len = user->len;
+        qc->user.data = p;
+        ngx_memcpy(p, user->data, user->len);
+    }
+
+    return qc;
+}
+
+
+/* a call with the arguments that all scripts have */
+
+static ngx_adm_queue_call_t *
+ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
+    ngx_str_t *user, ngx_adm_event_conf_t *conf, ngx_adm_queue_done_pt done,
+    void *data)
+{
+    ngx_uint_t             i, brief;
+    ngx_adm_event_now_t    now;
+    ngx_adm_queue_call_t  *qc;
+    ngx_adm_event_state_t  state;
+
+    qc = ngx_adm_queue_call(event, user, done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    ngx_adm_event_get(event, &state, &now);
+
+    qc->life = now.life;
+    qc->keep = ngx_adm_queue_keep(conf->token_ttl);
+    qc->revoked = state.revoked;
+    qc->unmarked = now.unmarked;
+
+    brief = ngx_adm_queue_is_brief(conf, now.named);
+
+    if (brief
+        && state.size + state.active == 0
+        && now.idle > NGX_ADM_BRIEF_LIFE)
+    {
+        /* Redis may have let it go, as it should: that is no loss */
+        state.epoch = 0;
+    }
+
+    ngx_adm_args_begin(args, script, event);
+
+    args->argv[NGX_ADM_ARG_QUEUE_EVENT] = *event;
+
+    for (i = 0; i < NGX_ADM_QUEUE_TERMS; i++) {
+        args->argv[NGX_ADM_ARG_QUEUE_THRESHOLD + i] = conf->terms[i];
+    }
+
+    args->number[NGX_ADM_ARG_QUEUE_HOST_EPOCH] = state.epoch;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_CLOCK] = state.stored;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_ACTIVE] = state.active;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_CLEAR] = state.clear;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_THRESHOLD] = state.threshold;
+
+    args->number[NGX_ADM_ARG_QUEUE_BRIEF] = brief;
+
+    args->number[NGX_ADM_ARG_QUEUE_HOST_MS] = ngx_adm_heard(NULL) == NGX_OK
+                                              ? ngx_adm_now_us() / 1000 : 0;
+    args->number[NGX_ADM_ARG_QUEUE_IN_TOUCH] = ngx_adm_in_touch();
+    args->number[NGX_ADM_ARG_QUEUE_WALL] = ngx_adm_wall();
+
+    return qc;
+}
+
+
+/*
+ * Whoever calls may go away before the answer; what it says, of who is out most
+ * of all, is for this host, and for the others, all the same.
+ */
+
+static ngx_adm_redis_call_t *
+ngx_adm_queue_run(ngx_adm_args_t *args, ngx_adm_queue_call_t *qc)
+{
+    ngx_adm_redis_call_t  *call;
+
+    call = ngx_adm_args_run(args, ngx_adm_queue_done, qc);
+    if (call) {
+        ngx_adm_redis_on_detach(call, ngx_adm_queue_detach);
+    }
+
+    return call;
+}
+
+
+static void
+ngx_adm_queue_detach(void *data)
+{
+    ngx_adm_queue_call_t *qc = data;
+
+    qc->done = ngx_adm_queue_nobody;
+    qc->data = NULL;
+}
+
+
+static void
+ngx_adm_queue_nobody(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
+{
+    /* there is nobody to be told */
+}
+
+
+static void
+ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_queue_call_t  *qc = data;
+
+    ngx_adm_queue_reply_t  r;
+
+    if (rc == NGX_OK) {
+        rc = qc->step ? ngx_adm_queue_reply_step(reply, &qc->event,
+                                                 qc->keep, &r)
+                      : ngx_adm_queue_reply(reply, &r, 0);
+    }
+
+    if (rc == NGX_OK) {
+        rc = ngx_adm_time_observed(r.answer.now,
+                                   ngx_current_msec - qc->issued);
+    }
+
+    if (rc != NGX_OK) {
+
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                       "admission: queue of event \"%V\": no answer, %i",
+                       &qc->event, rc);
+
+        if (!qc->step) {
+
+            /* it may have been carried out, and nobody was told */
+
+            ngx_adm_event_doubt(&qc->event);
+        }
+
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "admission: queue of event \"%V\": state %i, %L wait, %L "
+                   "are in", &qc->event, (ngx_int_t) r.answer.state,
+                   r.answer.size, r.answer.active);
+
+    ngx_adm_queue_note(qc, &r);
+
+    qc->done(qc->data, NGX_OK, &r.answer);
+}
+
+
+/* what an answer is for the host and for others, whoever asked */
+
+static void
+ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
+{
+    uint64_t                *n;
+    ngx_uint_t               i, news, any, busy;
+    ngx_adm_heard_t          heard;
+    ngx_adm_queue_answer_t  *answer;
+
+    answer = &r->answer;
+
+    if (answer->ended) {
+        qc->tells = 1;
+
+        if (qc->leaves) {
+            ngx_adm_revoke(&qc->event, &qc->user, answer->clock, qc->keep);
+        }
+    }
+
+    n = r->tally.n;
+    any = 0;
+
+    for (i = 0; i < NGX_ADM_TALLIES; i++) {
+        any |= (n[i] != 0);
+    }
+
+    if (any) {
+        ngx_log_debug6(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                       "admission: queue of event \"%V\": %uL joined, %uL let "
+                       "in, %uL left, %uL did not come, %uL ran out",
+                       &qc->event, n[NGX_ADM_TALLY_JOINS],
+                       n[NGX_ADM_TALLY_ADMISSIONS], n[NGX_ADM_TALLY_LEAVES],
+                       n[NGX_ADM_TALLY_LOST], n[NGX_ADM_TALLY_ENDED]);
+    }
+
+    if ((answer->state == NGX_ADM_QUEUE_ACTIVE
+         || answer->state == NGX_ADM_QUEUE_READY)
+        && answer->expires > answer->now / 1000)
+    {
+        r->now.ends = answer->expires - answer->now / 1000;
+    }
+
+    busy = (answer->size + answer->active > 0);
+
+    if (qc->beacon) {
+        r->now.ends = NGX_ADM_BEACON + 100;
+        qc->tells = busy;
+    }
+
+    heard.life = qc->life;
+    heard.all = (answer->score == 0);
+
+    /* the schedule itself decides whether it goes on */
+
+    news = ngx_adm_event_note(&qc->event, &r->state, &r->now,
+                              r->state.epoch
+                              && (qc->wakes || (!qc->step && busy)),
+                              qc->step ? &heard : NULL,
+                              any ? &r->tally : NULL);
+    if (n[NGX_ADM_TALLY_SETTLES]) {
+        ngx_adm_queue_log_settle(&qc->event);
+    }
+
+    if (!qc->step) {
+        ngx_adm_schedule_soon(0);
+    }
+
+    if (news) {
+        ngx_adm_queue_log(&qc->event, news, r->now.restore);
+    }
+
+    /*
+     * Who is out is out everywhere: that is told at once, ahead of the answer
+     * to whoever asked, and other changes now and then.
+     */
+
+    if ((news & NGX_ADM_NEWS_TELL)
+        || qc->tells
+        || n[NGX_ADM_TALLY_LOST]
+        || n[NGX_ADM_TALLY_ENDED]
+        || (qc->step && n[NGX_ADM_TALLY_LEAVES]))
+    {
+        ngx_adm_queue_tell(&qc->event, answer->now);
+    }
+
+    if (n[NGX_ADM_TALLY_ADMISSIONS] && !qc->step) {
+        ngx_adm_observe(NGX_ADM_HISTOGRAM_QUEUE_WAIT, 0, 0);
+    }
+}
+
+
+static void
+ngx_adm_queue_is_active_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_queue_call_t  *qc = data;
+
+    ngx_int_t               expires;
+    ngx_adm_queue_answer_t  answer;
+
+    ngx_memzero(&answer, sizeof(ngx_adm_queue_answer_t));
+
+    answer.state = NGX_ADM_QUEUE_NOT_IN;
+
+    if (rc != NGX_OK) {
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    if (reply->type == REDIS_REPLY_STRING) {
+        expires = ngx_atoi((u_char *) reply->str, reply->len);
+
+        if (expires == NGX_ERROR) {
+            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                          "admission: an active user has a score in redis "
+                          "that is not ours");
+            qc->done(qc->data, NGX_ERROR, NULL);
+            return;
+        }
+
+        if (expires > ngx_adm_now_us() / 1000) {
+            answer.state = NGX_ADM_QUEUE_ACTIVE;
+        }
+    }
+
+    qc->done(qc->data, NGX_OK, &answer);
+}
+
+
+static void
+ngx_adm_queue_revoked_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_queue_call_t  *qc = data;
+
+    ngx_adm_queue_answer_t  answer;
+
+    int64_t  v[NGX_ADM_REPLY_QUEUE_REVOKED_COUNT];
+
+    if (rc != NGX_OK) {
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_QUEUE_REVOKED_COUNT,
+                              0) != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
+                      "script got an answer that is not its own from redis");
+        qc->done(qc->data, NGX_ERROR, NULL);
+        return;
+    }
+
+    ngx_memzero(&answer, sizeof(ngx_adm_queue_answer_t));
+
+    answer.revoked = v[NGX_ADM_REPLY_QUEUE_REVOKED_REVOKED];
+    answer.state = (v[NGX_ADM_REPLY_QUEUE_REVOKED_EXPIRES]
+                    > ngx_adm_now_us() / 1000)
+                   ? NGX_ADM_QUEUE_ACTIVE
+                   : NGX_ADM_QUEUE_NOT_IN;
+
+    qc->done(qc->data, NGX_OK, &answer);
+}
+
+
+ngx_uint_t
+ngx_adm_queue_next_poll(int64_t position)
+{
+    if (position == 0) {
+        return 3;
+    }
+
+    if (position <= 1000) {
+        return 1;
+    }
+
+    if (position <= 5000) {
+        return 5;
+    }
+
+    if (position <= 10000) {
+        return 10;
+    }
+
+    return position <= 100000 ? 30 : 60;
+}
+
+
+int64_t
+ngx_adm_queue_estimate(int64_t position, int64_t rate)
+{
+    if (rate > 0) {
+        return (position * 1000 + rate - 1) / rate;
+    }
+
+    return ngx_max(position / 50, 5);
+}
+
+
+ngx_uint_t
+ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named)
+{
+    return conf->sn.str.len == 0 && !named;
+}
+
+
+ngx_msec_t
+ngx_adm_queue_keep(ngx_msec_t token_ttl)
+{
+    return token_ttl + 2 * NGX_ADM_LEEWAY * 1000;
+}

@@ -1,0 +1,271 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Reads what the queue scripts answer, by the names that they have for its
+ * fields, and refuses what no script answers.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "../host/args.h"
+#include "ngx_http_admission_names.h"
+#include "../host/event.h"
+#include "../host/revoked.h"
+#include "../host/tally.h"
+#include "log.h"
+#include "reply.h"
+
+
+/* what a call did, a sum, as lua/queue_state_lib.lua has it */
+#define NGX_ADM_DID_JOIN        1
+#define NGX_ADM_DID_ENTER       2
+#define NGX_ADM_DID_PLACE_BACK  4
+#define NGX_ADM_DID_ENTRY_BACK  8
+#define NGX_ADM_DID_LEAVE       16
+#define NGX_ADM_DID_REVOKE      32
+#define NGX_ADM_DID_SETTLE      64
+
+
+static void ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did);
+static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
+    ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
+static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
+    ngx_adm_queue_reply_t *r);
+
+
+ngx_int_t
+ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
+    ngx_adm_queue_reply_t *r)
+{
+    redisReply  *revoked, *did;
+
+    if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_STEP_COUNT
+                                      - NGX_ADM_REPLY_QUEUE_COUNT)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    revoked = reply->element[NGX_ADM_REPLY_QUEUE_STEP_REVOKED];
+    did = reply->element[NGX_ADM_REPLY_QUEUE_STEP_STEP];
+
+    if (ngx_adm_queue_reply_revoked(revoked, event, keep,
+                                    &r->state.revoked) != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: the revocations of event \"%V\" in redis "
+                      "are not ours", event);
+        return NGX_ERROR;
+    }
+
+    if (ngx_adm_queue_reply_list(did, r) != NGX_OK) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: what a step did is not what redis answers");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * What all scripts answer, ahead of "more" elements: integers, and of what was
+ * refused a text.
+ */
+
+ngx_int_t
+ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
+    ngx_uint_t more)
+{
+    int64_t                  v[NGX_ADM_REPLY_QUEUE_REFUSED];
+    redisReply              *refused;
+    ngx_adm_event_state_t   *state;
+    ngx_adm_queue_answer_t  *answer;
+
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_QUEUE_REFUSED, more + 1)
+        != NGX_OK
+        || v[NGX_ADM_REPLY_QUEUE_STATE]
+           < NGX_ADM_QUEUE_NOT_IN
+        || v[NGX_ADM_REPLY_QUEUE_STATE]
+           > NGX_ADM_QUEUE_READY
+        || reply->element[NGX_ADM_REPLY_QUEUE_REFUSED]->type
+           != REDIS_REPLY_STRING
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLOCK])
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_EPOCH])
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLEAR]))
+    {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
+                      "script got an answer that is not its own from redis");
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(r, sizeof(ngx_adm_queue_reply_t));
+
+    answer = &r->answer;
+
+    answer->state = v[NGX_ADM_REPLY_QUEUE_STATE];
+    answer->position = v[NGX_ADM_REPLY_QUEUE_POSITION];
+    answer->size = v[NGX_ADM_REPLY_QUEUE_SIZE];
+    answer->active = v[NGX_ADM_REPLY_QUEUE_ACTIVE];
+    answer->threshold = v[NGX_ADM_REPLY_QUEUE_THRESHOLD];
+    answer->now = v[NGX_ADM_REPLY_QUEUE_US];
+    answer->clock = v[NGX_ADM_REPLY_QUEUE_CLOCK];
+    answer->epoch = v[NGX_ADM_REPLY_QUEUE_EPOCH];
+    answer->score = v[NGX_ADM_REPLY_QUEUE_SCORE];
+    answer->adm = v[NGX_ADM_REPLY_QUEUE_ADM];
+    answer->expires = v[NGX_ADM_REPLY_QUEUE_EXPIRES];
+    answer->rate = v[NGX_ADM_REPLY_QUEUE_RATE];
+
+    state = &r->state;
+
+    state->clock = answer->clock;
+    state->stored = answer->clock;
+    state->epoch = answer->epoch;
+    state->size = answer->size;
+    state->active = answer->active;
+    state->admitted = v[NGX_ADM_REPLY_QUEUE_TOTAL];
+    state->threshold = v[NGX_ADM_REPLY_QUEUE_API_THRESHOLD];
+    state->clear = v[NGX_ADM_REPLY_QUEUE_CLEAR];
+
+    r->now.restore = (ngx_msec_t) v[NGX_ADM_REPLY_QUEUE_RESTORE];
+
+    r->tally.n[NGX_ADM_TALLY_LOST] = v[NGX_ADM_REPLY_QUEUE_LOST];
+    r->tally.n[NGX_ADM_TALLY_ENDED] = v[NGX_ADM_REPLY_QUEUE_ENDED];
+    r->tally.n[NGX_ADM_TALLY_UNWRITTEN] = v[NGX_ADM_REPLY_QUEUE_UNWRITTEN];
+
+    refused = reply->element[NGX_ADM_REPLY_QUEUE_REFUSED];
+
+    if (refused->len) {
+        ngx_adm_queue_log_refused(refused);
+    }
+
+    ngx_adm_queue_reply_did(r, v[NGX_ADM_REPLY_QUEUE_DID]);
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did)
+{
+    ngx_uint_t  i;
+
+    static struct {
+        ngx_uint_t  bit;
+        ngx_uint_t  tally;
+    } counted[] = {
+        { NGX_ADM_DID_JOIN, NGX_ADM_TALLY_JOINS },
+        { NGX_ADM_DID_ENTER, NGX_ADM_TALLY_ADMISSIONS },
+        { NGX_ADM_DID_PLACE_BACK, NGX_ADM_TALLY_PLACES },
+        { NGX_ADM_DID_ENTRY_BACK, NGX_ADM_TALLY_SLOTS },
+        { NGX_ADM_DID_LEAVE, NGX_ADM_TALLY_LEAVES },
+        { NGX_ADM_DID_SETTLE, NGX_ADM_TALLY_SETTLES }
+    };
+
+    for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+        r->tally.n[counted[i].tally] = (did & counted[i].bit) ? 1 : 0;
+    }
+
+    r->tally.n[NGX_ADM_TALLY_DUPLICATES] =
+               (r->answer.state == NGX_ADM_QUEUE_POSITION_USED);
+
+    r->answer.ended = (did & NGX_ADM_DID_REVOKE) ? 1 : 0;
+}
+
+
+/* what a step did; how long who got in waited is counted */
+
+static ngx_int_t
+ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t       i;
+    int64_t      v[NGX_ADM_DID_QUEUE_STEP_WAITED];
+    uint64_t    *n;
+    redisReply  *waited;
+
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_DID_QUEUE_STEP_WAITED,
+                              1) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    waited = reply->element[NGX_ADM_DID_QUEUE_STEP_WAITED];
+
+    if (waited->type != REDIS_REPLY_ARRAY) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < waited->elements; i++) {
+
+        if (waited->element[i]->type != REDIS_REPLY_INTEGER) {
+            return NGX_ERROR;
+        }
+    }
+
+    for (i = 0; i < waited->elements; i++) {
+        ngx_adm_observe(NGX_ADM_HISTOGRAM_QUEUE_WAIT, 0,
+                        ngx_max(waited->element[i]->integer, 0));
+    }
+
+    r->answer.due = v[NGX_ADM_DID_QUEUE_STEP_DUE];
+    r->answer.mixed = (v[NGX_ADM_DID_QUEUE_STEP_MIXED] != 0);
+
+    n = r->tally.n;
+
+    n[NGX_ADM_TALLY_ADMISSIONS] = waited->elements;
+    n[NGX_ADM_TALLY_LEAVES] = v[NGX_ADM_DID_QUEUE_STEP_LEFT];
+    n[NGX_ADM_TALLY_STALE] = v[NGX_ADM_DID_QUEUE_STEP_STALE];
+    n[NGX_ADM_TALLY_EARLY] = v[NGX_ADM_DID_QUEUE_STEP_EARLY];
+
+    return NGX_OK;
+}
+
+
+/*
+ * user, time, user, time, ... in the order of times; the host remembers them
+ * for keep ms, up to the first that is wrong
+ */
+
+static ngx_int_t
+ngx_adm_queue_reply_revoked(redisReply *reply, ngx_str_t *event,
+    ngx_msec_t keep, int64_t *latest)
+{
+    size_t        i;
+    ngx_str_t     user;
+    redisReply  **element;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 2) {
+        return NGX_ERROR;
+    }
+
+    element = reply->element;
+
+    for (i = 0; i < reply->elements; i += 2) {
+
+        if (element[i]->type != REDIS_REPLY_STRING
+            || element[i + 1]->type != REDIS_REPLY_INTEGER
+            || element[i + 1]->integer < 0
+            || element[i + 1]->integer > NGX_ADM_NUMBER_MAX)
+        {
+            return NGX_ERROR;
+        }
+
+        if (ngx_adm_is_far_ahead(element[i + 1]->integer)) {
+            /* the next step of the schedule mends it */
+            continue;
+        }
+
+        user.len = element[i]->len;
+        user.data = (u_char *) element[i]->str;
+
+        *latest = element[i + 1]->integer;
+
+        ngx_adm_revoke(event, &user, *latest, keep);
+    }
+
+    return NGX_OK;
+}

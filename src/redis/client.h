@@ -1,0 +1,124 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The Redis client of a worker, on NGINX's event loop.  hiredis is the
+ * protocol codec only; the connections are NGINX's.
+ *
+ * Callers see a client, calls and completions: which node answers, over
+ * what, after how many redirects, and whether a breaker lets a call out at
+ * all, is the client's business.
+ *
+ * A call has one owner, one deadline, and exactly one completion, unless it
+ * is cancelled: then none.  A call that may have reached Redis is never sent
+ * again.
+ */
+
+
+#ifndef _NGX_ADM_REDIS_CLIENT_H_INCLUDED_
+#define _NGX_ADM_REDIS_CLIENT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "call.h"
+#include "settings.h"
+
+
+/* keys of a script as they are sent, behind the number of them */
+typedef struct {
+    ngx_uint_t                             n;
+    ngx_str_t                              text;     /* of ngx_alloc() */
+    ngx_str_t                              first;    /* of them, in the text */
+} ngx_adm_redis_keys_t;
+
+
+/*
+ * Whether all keys are on one node, so that one script may have any of them;
+ * where they are not, only those of one slot.
+ */
+ngx_uint_t ngx_adm_redis_one_node(ngx_adm_redis_t *redis);
+
+/* the worker's client, connected on first use; NULL: no memory */
+ngx_adm_redis_t *ngx_adm_redis_create(ngx_cycle_t *cycle,
+    ngx_adm_redis_conf_t *conf);
+
+/*
+ * Closes every connection; calls still out complete with NGX_ERROR first.
+ * For exit_process: no call may be issued after it.
+ */
+void ngx_adm_redis_close(ngx_adm_redis_t *redis);
+
+
+/*
+ * Issues a command.  argv[key] is the key that decides about the node, key
+ * = 0 if there is none.  The arguments are copied.  NULL: it could not be
+ * issued at all (no memory, no connection to be had, Redis known to be
+ * down): there is no completion then, and the caller treats it as
+ * NGX_ERROR.  done NULL: nobody wants to know.
+ */
+ngx_adm_redis_call_t *ngx_adm_redis_call(ngx_adm_redis_t *redis,
+    ngx_uint_t argc, ngx_str_t *argv, ngx_uint_t key,
+    ngx_adm_redis_done_pt done, void *data);
+
+/*
+ * Runs a script by EVALSHA; if and only if the answer is NOSCRIPT, the same
+ * arguments are sent once more by EVAL, within the same deadline.  argv is
+ * the keys and arguments, argv[0] a key.  The script has to outlive the call.
+ * See script.h, which is what callers use.
+ */
+ngx_adm_redis_call_t *ngx_adm_redis_eval(ngx_adm_redis_t *redis,
+    ngx_adm_redis_script_t *script, ngx_uint_t nkeys, ngx_uint_t argc,
+    ngx_str_t *argv, ngx_adm_redis_done_pt done, void *data);
+
+/*
+ * The same with keys that are sent more than once, and argv the arguments
+ * alone.  script NULL: argv is a command, keys->first decides about the node.
+ */
+ngx_adm_redis_call_t *ngx_adm_redis_issue(ngx_adm_redis_t *redis,
+    ngx_adm_redis_script_t *script, ngx_adm_redis_keys_t *keys, ngx_uint_t argc,
+    ngx_str_t *argv, ngx_adm_redis_done_pt done, void *data);
+
+/*
+ * Other keys, n of them and at least one (copied), in place of those that are
+ * there, if any; NGX_ERROR: no memory, there are none then.
+ */
+ngx_int_t ngx_adm_redis_keys(ngx_adm_redis_keys_t *keys, ngx_uint_t n,
+    ngx_str_t *argv);
+
+/*
+ * Calls issued while it is on are for nobody who waits: a worker that leaves
+ * does not stay for them.  Returns what it was before.
+ */
+ngx_uint_t ngx_adm_redis_background(ngx_adm_redis_t *redis, ngx_uint_t on);
+
+/* whether somebody waits for it, which is completed all the same */
+void ngx_adm_redis_want(ngx_adm_redis_call_t *call, ngx_uint_t wanted);
+
+/* the worker has begun to leave; may be called again */
+void ngx_adm_redis_leave(ngx_adm_redis_t *redis);
+
+/*
+ * Memory of ngx_alloc() that is the call's from now on, such as what data
+ * points to: freed after the completion, or when the reply of a cancelled
+ * call has been dropped.
+ */
+void ngx_adm_redis_own(ngx_adm_redis_call_t *call, void *memory);
+
+/*
+ * The answer matters to others than the owner: a completion comes all the same,
+ * with data detached from the owner, which data has to outlive (see _own()).
+ * That is so after a cancel, and a second time after a deadline.
+ */
+void ngx_adm_redis_on_detach(ngx_adm_redis_call_t *call,
+    ngx_adm_redis_detach_pt detach);
+
+/*
+ * The owner of a call goes away: its completion will not be called, the reply
+ * is read and dropped.  Not after the completion.
+ */
+void ngx_adm_redis_cancel(void *call);
+
+
+#endif /* _NGX_ADM_REDIS_CLIENT_H_INCLUDED_ */

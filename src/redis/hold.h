@@ -1,0 +1,51 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Calls that cannot be sent now and may be soon: the address of a node, the
+ * map of the cluster or the master is on its way, or Redis said to try again.
+ * All of it within the deadline of the call.
+ */
+
+
+#ifndef _NGX_ADM_REDIS_HOLD_H_INCLUDED_
+#define _NGX_ADM_REDIS_HOLD_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "call.h"
+
+
+typedef struct {
+    ngx_queue_t                            calls;
+    ngx_event_t                            timer;
+    ngx_event_t                            posted;
+
+    /* the call is no longer held; late: its deadline has passed */
+    void                                 (*release)(
+                                                    ngx_adm_redis_call_t *call,
+                                                    ngx_uint_t late);
+} ngx_adm_redis_hold_t;
+
+
+/* release is to be set */
+void ngx_adm_redis_hold_init(ngx_adm_redis_hold_t *hold, ngx_log_t *log);
+
+/* until ms have passed, or the deadline has, or there is news */
+void ngx_adm_redis_hold(ngx_adm_redis_hold_t *hold, ngx_adm_redis_call_t *call,
+    ngx_msec_t ms);
+
+/* there is news: all are released, in this turn of the event loop */
+void ngx_adm_redis_hold_news(ngx_adm_redis_hold_t *hold);
+
+/* all are released as too late, at once */
+void ngx_adm_redis_hold_close(ngx_adm_redis_hold_t *hold);
+
+/* the worker leaves: only calls that somebody waits for hold it from now on */
+void ngx_adm_redis_hold_leave(ngx_adm_redis_hold_t *hold);
+
+
+#endif /* _NGX_ADM_REDIS_HOLD_H_INCLUDED_ */

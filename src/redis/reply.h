@@ -1,0 +1,52 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Replies of Redis: reading them with hiredis, and what they mean.
+ */
+
+
+#ifndef _NGX_ADM_REDIS_REPLY_H_INCLUDED_
+#define _NGX_ADM_REDIS_REPLY_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <hiredis/hiredis.h>
+
+
+/*
+ * One that does not believe any number of elements; NULL: no memory.  What it
+ * reads is in *replies, a pool that is made when there is none: what hiredis
+ * has of its own is an allocation for each element.
+ */
+redisReader *ngx_adm_redis_create_reader(ngx_pool_t **replies);
+
+/* all that was read; the pool stays, or is NULL */
+void ngx_adm_redis_drop_replies(ngx_pool_t **replies);
+
+/* whether an error reply begins with this word, or words */
+ngx_uint_t ngx_adm_redis_is(redisReply *reply, char *code);
+
+/* a hash of an error, the same wherever in which script it was met */
+uint32_t ngx_adm_redis_sort(redisReply *reply);
+
+/* what Redis said as fit for a log: buf of size bytes, null-terminated */
+char *ngx_adm_redis_text(char *buf, size_t size, redisReply *reply);
+
+/*
+ * The value of a field of INFO, null-terminated and fit for a log.
+ * NGX_DECLINED: there is no such field, or it does not fit.
+ */
+ngx_int_t ngx_adm_redis_field(char *buf, size_t size, redisReply *reply,
+    char *name);
+
+/* whether Redis will say the same to everything, on this connection */
+ngx_uint_t ngx_adm_redis_is_wrong_node(redisReply *reply);
+
+/* whether Redis takes no writes for now, whoever asks for them */
+ngx_uint_t ngx_adm_redis_is_refusal(redisReply *reply);
+
+
+#endif /* _NGX_ADM_REDIS_REPLY_H_INCLUDED_ */

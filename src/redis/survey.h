@@ -1,0 +1,58 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Asks for the map of a cluster: one node after the other until one answers,
+ * those first that have slots and a connection.
+ *
+ * That is when there is no map, when a node says that it is out of date, when
+ * a connection to a node with slots fails, and now and then; at most once a
+ * second.
+ */
+
+
+#ifndef _NGX_ADM_REDIS_SURVEY_H_INCLUDED_
+#define _NGX_ADM_REDIS_SURVEY_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "hold.h"
+#include "map.h"
+
+
+typedef struct {
+    ngx_adm_redis_map_t        *map;
+    ngx_adm_redis_hold_t       *hold;
+    ngx_log_t                  *log;
+
+    ngx_event_t                 timer;     /* of the next time */
+    ngx_event_t                 swept;
+    ngx_connection_t            dumb;
+
+    ngx_uint_t                  round;
+    ngx_msec_t                  asked_at;
+    ngx_msec_t                  interval;  /* to the next, least */
+    ngx_msec_t                  logged_at;
+
+    unsigned                    asking:1;
+    unsigned                    wanted:1;  /* once more after it */
+    unsigned                    logged:1;
+    unsigned                    closed:1;
+} ngx_adm_redis_survey_t;
+
+
+/* all zero before; hold has the news when there is a map */
+void ngx_adm_redis_survey_init(ngx_adm_redis_survey_t *survey,
+    ngx_cycle_t *cycle, ngx_adm_redis_map_t *map, ngx_adm_redis_hold_t *hold);
+
+/* before the nodes are closed */
+void ngx_adm_redis_survey_close(ngx_adm_redis_survey_t *survey);
+
+/* soon */
+void ngx_adm_redis_survey_want(ngx_adm_redis_survey_t *survey);
+
+
+#endif /* _NGX_ADM_REDIS_SURVEY_H_INCLUDED_ */

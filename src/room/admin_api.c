@@ -1,0 +1,293 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The operators' calls that turn waiting rooms on and off.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../http/body.h"
+#include "../http/operator.h"
+#include "../http/respond.h"
+#include "admin_api.h"
+#include "calls.h"
+
+
+#define NGX_ADM_BATCH      500           /* of advance */
+#define NGX_ADM_BATCH_MAX  1000000000
+
+
+static ngx_int_t ngx_adm_admin_body(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_admin_by_config(ngx_adm_api_call_t *call,
+    const char *text);
+static int64_t ngx_adm_admin_batch(json_t *body);
+static void ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
+    ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_admin_answer(ngx_adm_api_call_t *call, int64_t changed,
+    ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_admin_status(ngx_adm_api_call_t *call,
+    ngx_adm_room_t *room);
+static void ngx_adm_admin_log(ngx_adm_api_call_t *call, int64_t changed,
+    ngx_adm_room_t *room);
+
+
+ngx_int_t
+ngx_adm_admin_handler(ngx_adm_api_call_t *call)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_adm_operator(call);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_adm_body_read(call, ngx_adm_admin_body);
+}
+
+
+/* what the waiting room is asked for; call->value: the number of that */
+
+static ngx_int_t
+ngx_adm_admin_body(ngx_adm_api_call_t *call)
+{
+    ngx_http_request_t             *r;
+    ngx_adm_room_calls_what_e   what;
+
+    r = call->request;
+    what = call->route->what;
+
+    switch (what) {
+
+    case NGX_ADM_ROOM_CALL_ACTIVATE:
+
+        if (call->conf->vwr == NGX_ADM_OFF) {
+            return ngx_adm_admin_by_config(call, "The configuration says "
+                                           "\\\"vwr=off\\\"");
+        }
+
+        if (ngx_adm_arg_flag(r, "restart")) {
+            what = NGX_ADM_ROOM_CALL_RESTART;
+
+        } else if (ngx_adm_arg_flag(r, "resume")) {
+            what = NGX_ADM_ROOM_CALL_RESUME;
+        }
+
+        break;
+
+    case NGX_ADM_ROOM_CALL_DEACTIVATE:
+
+        if (call->conf->vwr == NGX_ADM_ON) {
+            return ngx_adm_admin_by_config(call, "The configuration says "
+                                           "\\\"vwr=on\\\"");
+        }
+
+        break;
+
+    case NGX_ADM_ROOM_CALL_ADVANCE:
+
+        call->value = ngx_adm_admin_batch(call->body);
+
+        if (call->value < 1 || call->value > NGX_ADM_BATCH_MAX) {
+            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
+                               "INVALID_BATCH",
+                               "The body has to be {\\\"batchSize\\\": N} with "
+                               "N from 1 to 1000000000", NULL);
+        }
+
+        break;
+
+    case NGX_ADM_ROOM_CALL_SET_RATE:
+
+        if (r->method == NGX_HTTP_DELETE) {
+            what = NGX_ADM_ROOM_CALL_UNSET_RATE;
+            break;
+        }
+
+        call->value = ngx_adm_arg_number(r, "rate", NGX_ADM_ROOM_RATE_MAX);
+        if (call->value < 0) {
+            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
+                                         "INVALID_RATE",
+                                         "rate= must be a number from 0 to "
+                                         "1000000", NULL);
+        }
+
+        break;
+
+    default: /* NGX_ADM_ROOM_CALL_LOOK */
+        break;
+    }
+
+    return ngx_adm_api_wait(call,
+               ngx_adm_room_calls_admin(what, call->value, &call->event,
+                                        call->conf,
+                                        ngx_adm_admin_done,
+                                        call));
+}
+
+
+static ngx_int_t
+ngx_adm_admin_by_config(ngx_adm_api_call_t *call, const char *text)
+{
+    return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                 "SET_BY_CONFIG", text, NULL);
+}
+
+
+/* 0: the body is not what it should be; NULL: there is none */
+
+static int64_t
+ngx_adm_admin_batch(json_t *body)
+{
+    json_t  *size;
+
+    size = json_object_get(body, "batchSize");
+
+    if (size == NULL && (body == NULL || json_is_object(body))) {
+        return NGX_ADM_BATCH;
+    }
+
+    return json_integer_value(size);
+}
+
+
+static void
+ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_api_call_t *call = data;
+
+    ngx_adm_wait_over(call->request);
+
+    if (rc == NGX_OK) {
+        ngx_adm_admin_log(call, changed, room);
+        rc = ngx_adm_admin_answer(call, changed, room);
+
+    } else {
+        rc = ngx_adm_api_unavailable(call->request);
+    }
+
+    ngx_adm_wait_finish(call->request, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_admin_answer(ngx_adm_api_call_t *call, int64_t changed,
+    ngx_adm_room_t *room)
+{
+    ngx_str_t           *event;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+    event = &call->event;
+
+    switch (call->route->what) {
+
+    case NGX_ADM_ROOM_CALL_ACTIVATE:
+
+        if (!changed) {
+            return ngx_adm_respond_error(r, NGX_HTTP_CONFLICT, "ALREADY_ACTIVE",
+                                         "Active already", NULL);
+        }
+
+        return ngx_adm_api_json(r, event->len,
+                                "{\"eventId\":\"%V\",\"status\":\"activated\"}",
+                                event);
+
+    case NGX_ADM_ROOM_CALL_DEACTIVATE:
+        return ngx_adm_api_json(r, event->len,
+                           "{\"eventId\":\"%V\",\"status\":\"deactivated\"}",
+                           event);
+
+    case NGX_ADM_ROOM_CALL_ADVANCE:
+
+        if (!changed) {
+            return ngx_adm_api_json(r, event->len,
+                             "{\"eventId\":\"%V\",\"status\":\"caught_up\"}",
+                             event);
+        }
+
+        return ngx_adm_api_json(r, event->len,
+                   "{\"eventId\":\"%V\",\"servingCounter\":%L,"
+                   "\"advanced\":%L}", event, room->serving, changed);
+
+    case NGX_ADM_ROOM_CALL_SET_RATE:
+        return ngx_adm_api_json(r, event->len,
+                                "{\"eventId\":\"%V\",\"rate\":%L}", event,
+                                room->rate / 1000);
+
+    default: /* NGX_ADM_ROOM_CALL_LOOK */
+        return ngx_adm_admin_status(call, room);
+    }
+}
+
+
+static ngx_int_t
+ngx_adm_admin_status(ngx_adm_api_call_t *call, ngx_adm_room_t *room)
+{
+    const char  *set_by;
+
+    set_by = room->by_config ? "\"config\"" : "\"api\"";
+
+    return ngx_adm_api_json(call->request,
+               call->event.len + sizeof("\"config\"") - 1,
+               "{\"eventId\":\"%V\",\"isActive\":%s,\"nextPosition\":%L,"
+               "\"servingCounter\":%L,\"waiting\":%L,\"rate\":%L,"
+               "\"activation\":%L,\"setBy\":%s}",
+               &call->event, room->active ? "true" : "false", room->next,
+               room->serving, ngx_max(room->next - room->serving, 0),
+               room->rate / 1000, room->activation,
+               room->activation ? set_by : "null");
+}
+
+
+static void
+ngx_adm_admin_log(ngx_adm_api_call_t *call, int64_t changed,
+    ngx_adm_room_t *room)
+{
+    u_char  text[sizeof("waiting room advanced by  to ") + 2 * NGX_INT64_LEN];
+
+    switch (call->route->what) {
+
+    case NGX_ADM_ROOM_CALL_ACTIVATE:
+
+        if (changed) {
+            ngx_adm_operator_log(call,
+                ngx_adm_arg_flag(call->request, "resume")
+                ? "waiting room resumed" : "waiting room activated");
+        }
+
+        break;
+
+    case NGX_ADM_ROOM_CALL_DEACTIVATE:
+        ngx_adm_operator_log(call, "waiting room deactivated");
+        break;
+
+    case NGX_ADM_ROOM_CALL_ADVANCE:
+
+        if (changed) {
+            ngx_sprintf(text, "waiting room advanced by %L to %L%Z",
+                        changed, room->serving);
+            ngx_adm_operator_log(call, (char *) text);
+        }
+
+        break;
+
+    case NGX_ADM_ROOM_CALL_SET_RATE:
+
+        if (call->request->method == NGX_HTTP_DELETE) {
+            ngx_adm_operator_log(call, "rate set back");
+            break;
+        }
+
+        ngx_sprintf(text, "rate set to %L%Z", call->value);
+        ngx_adm_operator_log(call, (char *) text);
+        break;
+
+    default: /* NGX_ADM_ROOM_CALL_LOOK */
+        break;
+    }
+}

@@ -1,0 +1,376 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Positions for requests: those of an event asked for in one turn of the
+ * event loop, or while the call before is out, go out with one call, and get
+ * the positions that it returns in the order in which they asked.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "calls.h"
+
+
+/* an event for which positions are asked; gone when all have been told */
+typedef struct {
+    ngx_str_node_t             sn;       /* str: the id */
+    ngx_adm_event_conf_t      *conf;
+    ngx_queue_t                waiting;
+    ngx_queue_t                out;      /* of the call */
+    ngx_uint_t                 wanted;   /* by so many of both */
+    ngx_adm_redis_call_t      *call;
+    ngx_event_t                send;     /* posted */
+    ngx_event_t                late;     /* timer: the first deadline */
+    u_char                     id[1];
+} ngx_adm_assigns_t;
+
+
+struct ngx_adm_assign_s {
+    ngx_queue_t                queue;
+    ngx_adm_assigns_t         *all;      /* of the event */
+    ngx_msec_t                 deadline;
+    ngx_adm_assign_done_pt     done;     /* NULL: cancelled, or told that it is
+                                            late */
+    void                      *data;
+};
+
+
+static ngx_adm_assigns_t *ngx_adm_assigns(ngx_str_t *event);
+static void ngx_adm_assigns_send(ngx_event_t *ev);
+static ngx_uint_t ngx_adm_assigns_take(ngx_adm_assigns_t *aa);
+static void ngx_adm_assigns_done(void *data, ngx_int_t rc, int64_t first,
+    int64_t at, ngx_adm_room_t *room);
+static void ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc,
+    int64_t first, int64_t at, ngx_adm_room_t *room);
+static void ngx_adm_assigns_next(ngx_adm_assigns_t *aa);
+static void ngx_adm_assigns_less(ngx_adm_assign_t *as);
+static void ngx_adm_assigns_timer(ngx_adm_assigns_t *aa, ngx_msec_t deadline);
+static void ngx_adm_assigns_late(ngx_event_t *ev);
+static void ngx_adm_assigns_give_up(ngx_adm_assigns_t *aa, ngx_queue_t *queue);
+
+
+static ngx_rbtree_t       ngx_adm_assign_events;
+static ngx_rbtree_node_t  ngx_adm_assign_sentinel;
+
+
+ngx_adm_assign_t *
+ngx_adm_room_assign(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_msec_t deadline, ngx_adm_assign_done_pt done, void *data)
+{
+    ngx_adm_assign_t   *as;
+    ngx_adm_assigns_t  *aa;
+
+    if (ngx_adm_redis == NULL) {
+        return NULL;
+    }
+
+    as = ngx_alloc(sizeof(ngx_adm_assign_t), ngx_cycle->log);
+    if (as == NULL) {
+        return NULL;
+    }
+
+    aa = ngx_adm_assigns(event);
+    if (aa == NULL) {
+        ngx_free(as);
+        return NULL;
+    }
+
+    as->all = aa;
+    as->deadline = deadline;
+    as->done = done;
+    as->data = data;
+
+    aa->conf = conf;
+    aa->late.cancelable = 0;
+    aa->wanted++;
+
+    ngx_queue_insert_tail(&aa->waiting, &as->queue);
+
+    if (ngx_queue_empty(&aa->out)) {
+        ngx_post_event(&aa->send, &ngx_posted_events);
+    }
+
+    ngx_adm_assigns_timer(aa, deadline);
+
+    return as;
+}
+
+
+/* a position that was asked for already is nobody's */
+
+void
+ngx_adm_room_assign_cancel(void *assign)
+{
+    ngx_adm_assign_t *as = assign;
+
+    if (as->done) {
+        ngx_adm_assigns_less(as);
+    }
+}
+
+
+/*
+ * One less who waits; with nobody left the worker that leaves need not wait
+ * either.
+ */
+
+static void
+ngx_adm_assigns_less(ngx_adm_assign_t *as)
+{
+    ngx_adm_assigns_t  *aa;
+
+    aa = as->all;
+
+    as->done = NULL;
+    aa->wanted--;
+
+    if (aa->wanted) {
+        return;
+    }
+
+    aa->late.cancelable = 1;
+
+    if (aa->call) {
+        ngx_adm_redis_want(aa->call, 0);
+    }
+}
+
+
+static ngx_adm_assigns_t *
+ngx_adm_assigns(ngx_str_t *event)
+{
+    uint32_t            hash;
+    ngx_adm_assigns_t  *aa;
+
+    if (ngx_adm_assign_events.root == NULL) {
+        ngx_rbtree_init(&ngx_adm_assign_events, &ngx_adm_assign_sentinel,
+                        ngx_str_rbtree_insert_value);
+    }
+
+    hash = ngx_murmur_hash2(event->data, event->len);
+
+    aa = (ngx_adm_assigns_t *) ngx_str_rbtree_lookup(&ngx_adm_assign_events,
+                                                     event, hash);
+    if (aa) {
+        return aa;
+    }
+
+    aa = ngx_calloc(sizeof(ngx_adm_assigns_t) + event->len, ngx_cycle->log);
+    if (aa == NULL) {
+        return NULL;
+    }
+
+    ngx_memcpy(aa->id, event->data, event->len);
+    aa->sn.str.len = event->len;
+    aa->sn.str.data = aa->id;
+    aa->sn.node.key = hash;
+
+    ngx_queue_init(&aa->waiting);
+    ngx_queue_init(&aa->out);
+
+    aa->send.handler = ngx_adm_assigns_send;
+    aa->send.data = aa;
+    aa->send.log = ngx_cycle->log;
+
+    aa->late.handler = ngx_adm_assigns_late;
+    aa->late.data = aa;
+    aa->late.log = ngx_cycle->log;
+
+    ngx_rbtree_insert(&ngx_adm_assign_events, &aa->sn.node);
+
+    return aa;
+}
+
+
+static void
+ngx_adm_assigns_send(ngx_event_t *ev)
+{
+    ngx_uint_t          n;
+    ngx_adm_assigns_t  *aa;
+
+    aa = ev->data;
+
+    n = ngx_adm_assigns_take(aa);
+
+    if (n == 0) {
+        ngx_adm_assigns_next(aa);
+        return;
+    }
+
+    aa->call = ngx_adm_room_calls_issue(&aa->sn.str, aa->conf, n,
+                                        ngx_adm_assigns_done, aa);
+    if (aa->call == NULL) {
+        ngx_adm_assigns_done(aa, NGX_ERROR, 0, 0, NULL);
+    }
+}
+
+
+/* those who wait go out, but for those who have gone away */
+
+static ngx_uint_t
+ngx_adm_assigns_take(ngx_adm_assigns_t *aa)
+{
+    ngx_uint_t         n;
+    ngx_queue_t       *q;
+    ngx_adm_assign_t  *as;
+
+    n = 0;
+
+    while (!ngx_queue_empty(&aa->waiting)) {
+        q = ngx_queue_head(&aa->waiting);
+        ngx_queue_remove(q);
+
+        as = ngx_queue_data(q, ngx_adm_assign_t, queue);
+
+        if (as->done == NULL) {
+            ngx_free(as);
+            continue;
+        }
+
+        ngx_queue_insert_tail(&aa->out, q);
+        n++;
+    }
+
+    return n;
+}
+
+
+static void
+ngx_adm_assigns_done(void *data, ngx_int_t rc, int64_t first, int64_t at,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_assigns_t  *aa = data;
+
+    aa->call = NULL;
+
+    ngx_adm_assigns_tell(aa, rc, first, at, room);
+    ngx_adm_assigns_next(aa);
+}
+
+
+/* they may ask again, or cancel others, meanwhile */
+
+static void
+ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc, int64_t first,
+    int64_t at, ngx_adm_room_t *room)
+{
+    int64_t                  position;
+    ngx_queue_t             *q;
+    ngx_adm_assign_t        *as;
+    ngx_adm_assign_done_pt   done;
+
+    position = first;
+
+    while (!ngx_queue_empty(&aa->out)) {
+        q = ngx_queue_head(&aa->out);
+
+        as = ngx_queue_data(q, ngx_adm_assign_t, queue);
+
+        done = as->done;
+
+        if (done) {
+            ngx_adm_assigns_less(as);
+            done(as->data, rc, position, at, room);
+        }
+
+        /* as long as it is in there nothing is sent */
+
+        ngx_queue_remove(q);
+        ngx_free(as);
+
+        if (first) {
+            position++;
+            at++;
+        }
+    }
+}
+
+
+static void
+ngx_adm_assigns_next(ngx_adm_assigns_t *aa)
+{
+    if (!ngx_queue_empty(&aa->waiting)) {
+        ngx_post_event(&aa->send, &ngx_posted_events);
+        return;
+    }
+
+    if (aa->late.timer_set) {
+        ngx_del_timer(&aa->late);
+    }
+
+    ngx_rbtree_delete(&ngx_adm_assign_events, &aa->sn.node);
+    ngx_free(aa);
+}
+
+
+/* ngx_add_timer() leaves a timer that is only a little too late as it is */
+
+static void
+ngx_adm_assigns_timer(ngx_adm_assigns_t *aa, ngx_msec_t deadline)
+{
+    ngx_msec_int_t  left;
+
+    if (aa->late.timer_set) {
+
+        if ((ngx_msec_int_t) (deadline - aa->late.timer.key) >= 0) {
+            return;
+        }
+
+        ngx_del_timer(&aa->late);
+    }
+
+    left = (ngx_msec_int_t) (deadline - ngx_current_msec);
+
+    ngx_add_timer(&aa->late, (ngx_msec_t) ngx_max(left, 0));
+}
+
+
+/*
+ * A call may have been out for long before the one that they are waiting for
+ * could be sent.
+ */
+
+static void
+ngx_adm_assigns_late(ngx_event_t *ev)
+{
+    ngx_adm_assigns_t *aa = ev->data;
+
+    ngx_adm_assigns_give_up(aa, &aa->out);
+    ngx_adm_assigns_give_up(aa, &aa->waiting);
+}
+
+
+static void
+ngx_adm_assigns_give_up(ngx_adm_assigns_t *aa, ngx_queue_t *queue)
+{
+    ngx_queue_t             *q;
+    ngx_adm_assign_t        *as;
+    ngx_adm_assign_done_pt   done;
+
+    for (q = ngx_queue_head(queue);
+         q != ngx_queue_sentinel(queue);
+         q = ngx_queue_next(q))
+    {
+        as = ngx_queue_data(q, ngx_adm_assign_t, queue);
+
+        if (as->done == NULL) {
+            continue;
+        }
+
+        if ((ngx_msec_int_t) (as->deadline - ngx_current_msec) > 0) {
+            ngx_adm_assigns_timer(aa, as->deadline);
+            continue;
+        }
+
+        /* others may ask, or be cancelled, meanwhile: they stay in there */
+
+        done = as->done;
+        ngx_adm_assigns_less(as);
+
+        done(as->data, NGX_ERROR, 0, 0, NULL);
+    }
+}

@@ -1,0 +1,378 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Calls of the waiting room's scripts, which get what the host knows of the
+ * room with each; the answer is the room after it, for the host first.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "../base/counter.h"
+#include "../host/args.h"
+#include "../host/event_state.h"
+#include "ngx_http_admission_names.h"
+#include "../host/room_list.h"
+#include "../host/tally.h"
+#include "../host/touch.h"
+#include "calls.h"
+
+
+/* a call under way; freed with the call of the client */
+typedef struct {
+    union {
+        ngx_adm_room_calls_done_pt    step;
+        ngx_adm_room_calls_admin_pt   admin;
+        ngx_adm_room_calls_issued_pt  issue;
+    } done;
+
+    void                              *data;
+    ngx_msec_t                         issued;
+    ngx_msec_t                         session_max;
+    unsigned                           admin:1;
+    unsigned                           issue:1;
+    unsigned                           told:1;      /* the log is, of what an
+                                                       operator changes */
+    ngx_uint_t                         n;           /* to be issued */
+    ngx_str_t                          event;
+    u_char                             text[1];
+} ngx_adm_room_call_t;
+
+
+static ngx_adm_room_call_t *ngx_adm_room_calls_begin(ngx_adm_args_t *args,
+    ngx_uint_t script, ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    void *data);
+
+static void ngx_adm_room_calls_done(void *data, ngx_int_t rc,
+    redisReply *reply);
+static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
+    ngx_adm_room_news_e news, ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_room_calls_parse(redisReply *reply, int64_t *v,
+    ngx_adm_room_t *room);
+static void ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc,
+    int64_t result, int64_t at, ngx_adm_room_t *room);
+
+static void ngx_adm_room_calls_mark(ngx_str_t *event);
+
+
+static ngx_str_t  ngx_adm_room_calls_events = ngx_string("vwr:active-events");
+
+
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_issue(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_uint_t n, ngx_adm_room_calls_issued_pt done, void *data)
+{
+    ngx_adm_args_t       args;
+    ngx_adm_room_call_t  *vc;
+
+    vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_ASSIGN, event, conf,
+                                  data);
+    if (vc == NULL) {
+        return NULL;
+    }
+
+    args.number[NGX_ADM_ARG_VWR_ASSIGN_N] = n;
+
+    vc->issue = 1;
+    vc->n = n;
+    vc->done.issue = done;
+
+    return ngx_adm_args_run(&args, ngx_adm_room_calls_done, vc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what, int64_t value,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_calls_admin_pt done, void *data)
+{
+    ngx_adm_args_t       args;
+    ngx_adm_room_call_t  *vc;
+
+    static ngx_str_t  names[] = {
+        ngx_string("look"),
+        ngx_string("activate"),
+        ngx_string("restart"),
+        ngx_string("resume"),
+        ngx_string("deactivate"),
+        ngx_string("advance"),
+        ngx_string("rate"),
+        ngx_string("unrate"),
+        ngx_string("config") };
+
+    vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_ADMIN, event, conf,
+                                  data);
+    if (vc == NULL) {
+        return NULL;
+    }
+
+    args.argv[NGX_ADM_ARG_VWR_ADMIN_WHAT] = names[what];
+    args.number[NGX_ADM_ARG_VWR_ADMIN_VALUE] = value;
+
+    switch (what) {
+
+    case NGX_ADM_ROOM_CALL_ACTIVATE:
+    case NGX_ADM_ROOM_CALL_RESTART:
+    case NGX_ADM_ROOM_CALL_RESUME:
+    case NGX_ADM_ROOM_CALL_CONFIG_ON:
+        ngx_adm_room_calls_mark(event);
+        break;
+
+    default:
+        break;
+    }
+
+    vc->admin = 1;
+    vc->told = (what != NGX_ADM_ROOM_CALL_LOOK
+                && what != NGX_ADM_ROOM_CALL_CONFIG_ON);
+    vc->done.admin = done;
+
+    return ngx_adm_args_run(&args, ngx_adm_room_calls_done, vc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_calls_done_pt done, void *data)
+{
+    ngx_adm_args_t       args;
+    ngx_adm_room_call_t  *vc;
+
+    vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_STEP, event, conf,
+                                  data);
+    if (vc == NULL) {
+        return NULL;
+    }
+
+    if (ngx_adm_room_mark(event)) {
+        ngx_adm_room_calls_mark(event);
+    }
+
+    vc->done.step = done;
+
+    return ngx_adm_args_run(&args, ngx_adm_room_calls_done, vc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_list(ngx_adm_redis_done_pt done, void *data)
+{
+    return ngx_adm_set_call("SMEMBERS", &ngx_adm_room_calls_events, NULL, done,
+                            data);
+}
+
+
+void
+ngx_adm_room_calls_unlist(ngx_str_t *event)
+{
+    (void) ngx_adm_set_call("SREM", &ngx_adm_room_calls_events,
+                            event, NULL, NULL);
+}
+
+
+/*
+ * A call with the arguments that all scripts have; NULL: no Redis is
+ * configured, or there is no memory.
+ */
+
+static ngx_adm_room_call_t *
+ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf, void *data)
+{
+    ngx_adm_room_t         room;
+    ngx_adm_room_call_t    *vc;
+    ngx_adm_event_now_t    now;
+    ngx_adm_event_state_t  state;
+
+    static ngx_str_t  by_api = ngx_string("api");
+    static ngx_str_t  by_config = ngx_string("config");
+
+    if (ngx_adm_redis == NULL) {
+        return NULL;
+    }
+
+    vc = ngx_alloc(sizeof(ngx_adm_room_call_t) + event->len, ngx_cycle->log);
+    if (vc == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(vc, sizeof(ngx_adm_room_call_t));
+
+    vc->data = data;
+    vc->issued = ngx_current_msec;
+    vc->session_max = conf->session_max;
+
+    vc->event.len = event->len;
+    vc->event.data = vc->text;
+    ngx_memcpy(vc->event.data, event->data, event->len);
+
+    (void) ngx_adm_room_get(event, &room);
+    ngx_adm_event_get(event, &state, &now);
+
+    ngx_adm_args_begin(args, script, event);
+
+    args->number[NGX_ADM_ARG_VWR_RATE] = conf->vwr_rate;
+    args->number[NGX_ADM_ARG_VWR_BURST] = conf->vwr_burst;
+
+    args->number[NGX_ADM_ARG_VWR_HOST_CLOCK] = state.clock;
+    args->number[NGX_ADM_ARG_VWR_HOST_ACTIVATION] = room.activation;
+    args->number[NGX_ADM_ARG_VWR_HOST_NEXT] = room.next;
+    args->number[NGX_ADM_ARG_VWR_HOST_SERVING] = room.serving;
+    args->number[NGX_ADM_ARG_VWR_HOST_ACTIVE] = room.active;
+    args->argv[NGX_ADM_ARG_VWR_HOST_SET_BY] = room.by_config ? by_config
+                                                             : by_api;
+    args->number[NGX_ADM_ARG_VWR_HOST_API_RATE] = room.api_rate;
+    args->number[NGX_ADM_ARG_VWR_HOST_CHANGED] = room.changed;
+    args->number[NGX_ADM_ARG_VWR_HOST_ISSUE] = room.issue;
+    args->number[NGX_ADM_ARG_VWR_WALL] = ngx_adm_wall();
+
+    return vc;
+}
+
+
+static void
+ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_room_call_t  *vc = data;
+
+    int64_t              v[NGX_ADM_REPLY_VWR_COUNT];
+    ngx_adm_room_t       room, known;
+    ngx_adm_room_news_e  news;
+
+    if (rc != NGX_OK
+        || ngx_adm_room_calls_parse(reply, v, &room) != NGX_OK
+        || ngx_adm_time_observed(room.updated, ngx_current_msec - vc->issued)
+           != NGX_OK)
+    {
+        ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                       "admission: room of event \"%V\": no answer, %i",
+                       &vc->event, rc);
+
+        ngx_adm_room_calls_finish(vc, NGX_ERROR, 0, 0, NULL);
+        return;
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "admission: room of event \"%V\": active:%ui, %L issued, "
+                   "%L served", &vc->event, (ngx_uint_t) room.active, room.next,
+                   room.serving);
+
+    news = ngx_adm_room_note(&vc->event, &room, vc->session_max);
+
+    if (!vc->told) {
+        ngx_adm_room_calls_news(vc, news, &room);
+    }
+
+    if (vc->issue && v[NGX_ADM_REPLY_VWR_RESULT]) {
+        ngx_adm_tally(&vc->event, NGX_ADM_TALLY_POSITIONS, vc->n);
+    }
+
+    if (v[NGX_ADM_REPLY_VWR_LOST]) {
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                      "admission: redis had lost data of the waiting room of "
+                      "event \"%V\", which is restored", &vc->event);
+
+        ngx_adm_rooms_configure(0);
+    }
+
+    (void) ngx_adm_room_get(&vc->event, &known);
+
+    room.measured = known.measured;
+
+    ngx_adm_room_calls_finish(vc, NGX_OK, v[NGX_ADM_REPLY_VWR_RESULT],
+                              v[NGX_ADM_REPLY_VWR_AT], &room);
+}
+
+
+/* that a host hears of rooms when it starts is no change of theirs */
+
+static void
+ngx_adm_room_calls_news(ngx_adm_room_call_t *vc, ngx_adm_room_news_e news,
+    ngx_adm_room_t *room)
+{
+    ngx_uint_t  level;
+
+    static const char  *texts[] = {
+        NULL, "is active", "activated", "resumed", "deactivated" };
+
+    if (news == NGX_ADM_ROOM_SAME) {
+        return;
+    }
+
+    level = (news == NGX_ADM_ROOM_KNOWN) ? NGX_LOG_INFO : NGX_LOG_NOTICE;
+
+    ngx_log_error(level, ngx_cycle->log, 0,
+                  "admission: event \"%V\": waiting room %s%s", &vc->event,
+                  texts[news], room->by_config ? " by the configuration" : "");
+}
+
+
+static ngx_int_t
+ngx_adm_room_calls_parse(redisReply *reply, int64_t *v, ngx_adm_room_t *room)
+{
+    if (ngx_adm_reply_numbers(reply, v,
+                              NGX_ADM_REPLY_VWR_COUNT, 0)
+        != NGX_OK
+        || v[NGX_ADM_REPLY_VWR_RATE]
+           > NGX_ADM_NUMBER_MAX / 1000
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CLOCK])
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_ACTIVATION])
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CHANGED]))
+    {
+        goto invalid;
+    }
+
+    room->active = (v[NGX_ADM_REPLY_VWR_ACTIVE] != 0);
+    room->by_config = (v[NGX_ADM_REPLY_VWR_BY_CONFIG] != 0);
+    room->activation = v[NGX_ADM_REPLY_VWR_ACTIVATION];
+    room->next = v[NGX_ADM_REPLY_VWR_NEXT];
+    room->serving = v[NGX_ADM_REPLY_VWR_SERVING];
+    room->rate = v[NGX_ADM_REPLY_VWR_RATE] * 1000;
+    room->api_rate = v[NGX_ADM_REPLY_VWR_API_RATE];
+    room->measured = -1;
+    room->changed = v[NGX_ADM_REPLY_VWR_CHANGED];
+    room->issue = v[NGX_ADM_REPLY_VWR_ISSUE];
+    room->updated = v[NGX_ADM_REPLY_VWR_US];
+    room->clock = v[NGX_ADM_REPLY_VWR_CLOCK];
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a waiting room "
+                  "script got an answer that is not its own from redis");
+
+    return NGX_ERROR;
+}
+
+
+static void
+ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc, int64_t result,
+    int64_t at, ngx_adm_room_t *room)
+{
+    if (vc->issue) {
+        vc->done.issue(vc->data, rc, result, at, room);
+
+    } else if (vc->admin) {
+        vc->done.admin(vc->data, rc, result, room);
+
+    } else {
+        vc->done.step(vc->data, rc, room);
+    }
+}
+
+
+/*
+ * Other hosts learn from a set that the event is active.  It is not of the
+ * event's slot, so a command of its own adds to it, ahead of the activation:
+ * should this host die with the next breath, others know where to look.
+ */
+
+static void
+ngx_adm_room_calls_mark(ngx_str_t *event)
+{
+    ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_room_unmark);
+}

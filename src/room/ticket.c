@@ -1,0 +1,208 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A ticket is recorded nowhere: how its holder stands follows from its position
+ * and what the host knows of the waiting room.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/clock.h"
+#include "../base/reason.h"
+#include "../base/text.h"
+#include "../host/room_state.h"
+#include "../http/credentials.h"
+#include "../http/room.h"
+#include "../http/visitor.h"
+#include "ticket.h"
+
+
+static ngx_int_t ngx_adm_ticket_match(ngx_http_request_t *r,
+    ngx_adm_claims_t *ticket, void *data, const char **why);
+static void ngx_adm_ticket_ahead_of_host(ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
+
+
+ngx_int_t
+ngx_adm_ticket_sign(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
+    ngx_str_t *token)
+{
+    ngx_adm_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    if (ngx_adm_token_sign(NGX_ADM_TOKEN_TICKET,
+                           lcf->verifiers[NGX_ADM_TOKEN_TICKET].keys, ticket,
+                           r->pool, token) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return token->len > NGX_ADM_TICKET_MAX ? NGX_DECLINED : NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_ticket_read(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *token,
+    ngx_adm_claims_t **ticket)
+{
+    ngx_int_t            rc;
+    const char          *why;
+    ngx_adm_claims_t    *claims;
+    ngx_adm_loc_conf_t  *lcf;
+
+    if (token->len > NGX_ADM_TICKET_MAX) {
+        return NGX_DECLINED;
+    }
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    rc = ngx_adm_token_verify(&lcf->verifiers[NGX_ADM_TOKEN_TICKET], token,
+                              ngx_adm_now(), r->pool, &claims, &why);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (!ngx_adm_str_same(&claims->sub, event)) {
+        return NGX_DECLINED;
+    }
+
+    claims->token = *token;
+    *ticket = claims;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_ticket_find(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_adm_claims_t **ticket)
+{
+    const char  *why;
+
+    return ngx_adm_credentials_find(r, NGX_ADM_TOKEN_TICKET, event,
+                                    ngx_adm_ticket_match, event, ticket, &why);
+}
+
+
+static ngx_int_t
+ngx_adm_ticket_match(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
+    void *data, const char **why)
+{
+    if (ticket->token.len > NGX_ADM_TICKET_MAX) {
+        *why = ngx_adm_reason(TOO_LONG);
+        return NGX_DECLINED;
+    }
+
+    if (!ngx_adm_str_same(&ticket->sub, data)) {
+        *why = ngx_adm_reason(EVENT);
+        return NGX_DECLINED;
+    }
+
+    *why = ngx_adm_reason(VISITOR);
+
+    return ngx_adm_visitor_is(r, &ticket->vis, NULL);
+}
+
+
+ngx_int_t
+ngx_adm_ticket_standing(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing)
+{
+    int64_t          now, end;
+    ngx_adm_room_t  *room;
+
+    room = &standing->room;
+
+    if (ngx_adm_room_get(&ticket->sub, room) != NGX_OK) {
+        return NGX_AGAIN;
+    }
+
+    if (ticket->act < room->activation) {
+        return NGX_DECLINED;
+    }
+
+    if (room->activation
+        && ticket->act > room->activation
+        && ticket->act < room->changed)
+    {
+        /* it was given up: see hear_earlier() in lua/vwr_lib.lua */
+        return NGX_DECLINED;
+    }
+
+    if (ticket->act > room->activation
+        && (room->active || room->clock <= ticket->act))
+    {
+        ngx_adm_ticket_ahead_of_host(ticket, conf, room);
+    }
+
+    standing->ahead = ngx_max(ticket->position - room->serving, 0);
+    standing->admitted = (!room->active || standing->ahead == 0);
+
+    if (!standing->admitted) {
+        return NGX_OK;
+    }
+
+    now = ngx_adm_now_us();
+    standing->turn = 0;
+
+    if (ticket->act == room->activation) {
+        standing->turn = ngx_adm_room_turn(&ticket->sub, ticket->position);
+    }
+
+    if (standing->turn == 0) {
+        /* the counter never passed it: all are let in */
+        standing->turn = now;
+    }
+
+    /* it may have stood ahead of the positions for long: see vwr_burst */
+
+    standing->turn = ngx_max(standing->turn, ticket->at);
+
+    /* in whole seconds, as the life of a token is */
+
+    end = standing->turn + (int64_t) conf->session_max * 1000;
+
+    return now / 1000000 < end / 1000000 ? NGX_OK : NGX_DECLINED;
+}
+
+
+/*
+ * Another host gave it out in an activation that this one has not heard of
+ * yet: whoever is there waits, until it has.
+ */
+
+static void
+ngx_adm_ticket_ahead_of_host(ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_room_t *room)
+{
+    ngx_memzero(room, sizeof(ngx_adm_room_t));
+
+    room->active = 1;
+    room->activation = ticket->act;
+    room->next = ticket->position;
+    room->rate = conf->vwr_rate * 1000;
+    room->measured = -1;
+}
+
+
+ngx_int_t
+ngx_adm_ticket_issue(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing, ngx_str_t *token)
+{
+    ngx_adm_claims_t  claims;
+
+    claims = *ticket;
+
+    if (claims.uid.len == 0) {
+        claims.uid = claims.vis;
+    }
+
+    claims.adm = standing->turn;
+
+    return ngx_adm_tier1_issue(r, conf, &claims, token);
+}

@@ -1,0 +1,72 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Tickets of the waiting room: signed by this module, kept by the visitor,
+ * recorded nowhere (docs/api.md: Tokens), and how the holder of one stands.
+ */
+
+
+#ifndef _NGX_ADM_ROOM_TICKET_H_INCLUDED_
+#define _NGX_ADM_ROOM_TICKET_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../host/room_state.h"
+#include "../host/settings.h"
+#include "../token/claims.h"
+
+
+#define NGX_ADM_TICKET_MAX  512          /* bytes */
+
+
+typedef struct {
+    ngx_adm_room_t   room;       /* as the holder is to see it */
+    int64_t          ahead;
+    int64_t          turn;       /* us; admitted only */
+    unsigned         admitted:1;
+} ngx_adm_standing_t;
+
+
+/*
+ * Signs a ticket: sub, uid (may be empty), vis, position, at, act and exp.
+ * NGX_DECLINED: the uid makes it too long; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_ticket_sign(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
+    ngx_str_t *token);
+
+/*
+ * What a text says that is to be a ticket of an event.  NGX_DECLINED: it is
+ * none; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_ticket_read(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_str_t *token, ngx_adm_claims_t **ticket);
+
+/*
+ * The first ticket of an event that the request shows together with its
+ * visitor; NGX_DECLINED: none; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_ticket_find(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_adm_claims_t **ticket);
+
+/*
+ * How the holder stands, by the host's memory.  NGX_DECLINED: the ticket is
+ * of an earlier activation, or its turn is over; NGX_AGAIN: the state of the
+ * waiting room is not known.
+ */
+ngx_int_t ngx_adm_ticket_standing(ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing);
+
+/*
+ * The tier 1 token that one who is admitted gets, with its cookie; whether
+ * the request is the visitor's is the caller's to look at.  NGX_DECLINED:
+ * the session is over; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_ticket_issue(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing, ngx_str_t *token);
+
+
+#endif /* _NGX_ADM_ROOM_TICKET_H_INCLUDED_ */

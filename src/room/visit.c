@@ -1,0 +1,300 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The way of somebody who comes to a waiting room: the visitor, the ticket
+ * shown, how it stands, and, where none counts, a new one.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/clock.h"
+#include "../http/room.h"
+#include "../http/token_cookie.h"
+#include "../http/visitor.h"
+#include "calls.h"
+#include "visit.h"
+
+
+static ngx_int_t ngx_adm_visit_shown(ngx_adm_visit_t *visit);
+static ngx_int_t ngx_adm_visit_look(ngx_adm_visit_t *visit);
+static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
+    ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
+static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
+    int64_t at, ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position,
+    int64_t at, ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_visit_cookies(ngx_adm_visit_t *visit);
+
+
+ngx_int_t
+ngx_adm_visit(ngx_adm_visit_t *visit)
+{
+    ngx_int_t    rc;
+    const char  *why;
+
+    rc = ngx_adm_visitor_find(visit->call->request, &visit->visitor, &why);
+
+    if (rc == NGX_ERROR) {
+        return visit->done(visit, NGX_ERROR);
+    }
+
+    rc = ngx_adm_visit_shown(visit);
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, visit->call->request->connection->log,
+                   0, "admission: visit of event \"%V\", ticket shown: %i",
+                   &visit->call->event, rc);
+
+    switch (rc) {
+
+    case NGX_OK:
+    case NGX_ERROR:
+        return visit->done(visit, rc);
+
+    case NGX_AGAIN:
+
+        if (!visit->looked) {
+            return ngx_adm_visit_look(visit);
+        }
+
+        /* there has never been a waiting room, or there is no room for it */
+
+        break;
+    }
+
+    return ngx_adm_visit_assign(visit);
+}
+
+
+/* NGX_DECLINED: none that counts; NGX_AGAIN: the host does not know */
+
+static ngx_int_t
+ngx_adm_visit_shown(ngx_adm_visit_t *visit)
+{
+    ngx_int_t            rc;
+    ngx_adm_api_call_t  *call;
+
+    call = visit->call;
+
+    rc = ngx_adm_ticket_find(call->request, &call->event, &visit->ticket);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    rc = ngx_adm_ticket_standing(visit->ticket, call->conf, &visit->standing);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    if (!visit->standing.room.active) {
+        /* by now it may be */
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_adm_visitor_is(call->request, &visit->ticket->vis,
+                            &visit->visitor);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    return ngx_adm_visit_cookies(visit);
+}
+
+
+/* a new ticket would be at the end, so whether the old one counts matters */
+
+static ngx_int_t
+ngx_adm_visit_look(ngx_adm_visit_t *visit)
+{
+    ngx_adm_look_t      *look;
+    ngx_adm_api_call_t  *call;
+
+    call = visit->call;
+    visit->looked = 1;
+
+    look = ngx_adm_room_look_at(&call->event, call->conf, ngx_adm_visit_looked,
+                                visit);
+    if (look == NULL) {
+        return visit->done(visit, NGX_BUSY);
+    }
+
+    return ngx_adm_wait_content(call->request, ngx_adm_room_look_cancel, look);
+}
+
+
+static void
+ngx_adm_visit_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+{
+    ngx_adm_visit_t *visit = data;
+
+    ngx_adm_wait_over(visit->call->request);
+
+    if (rc == NGX_OK) {
+        rc = ngx_adm_visit(visit);
+
+    } else {
+        rc = visit->done(visit, NGX_BUSY);
+    }
+
+    ngx_adm_wait_finish(visit->call->request, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_visit_assign(ngx_adm_visit_t *visit)
+{
+    ngx_int_t            rc;
+    ngx_adm_assign_t    *assign;
+    ngx_adm_api_call_t  *call;
+
+    call = visit->call;
+
+    rc = ngx_adm_intake(call->request, call->ctx, &call->event, &visit->intake);
+
+    if (rc != NGX_OK) {
+        return visit->done(visit, rc == NGX_DECLINED ? NGX_ABORT : NGX_ERROR);
+    }
+
+    assign = ngx_adm_room_assign(&call->event, call->conf, visit->deadline,
+                                 ngx_adm_visit_assigned, visit);
+    if (assign == NULL) {
+        ngx_adm_intake_end(&visit->intake, 0);
+        return visit->done(visit, NGX_BUSY);
+    }
+
+    rc = ngx_adm_wait_content(call->request, ngx_adm_room_assign_cancel,
+                              assign);
+    if (rc != NGX_DONE) {
+        ngx_adm_intake_end(&visit->intake, 0);
+    }
+
+    return rc;
+}
+
+
+static void
+ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_visit_t *visit = data;
+
+    ngx_adm_wait_over(visit->call->request);
+    ngx_adm_intake_end(&visit->intake, rc == NGX_OK && position);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, visit->call->request->connection->log,
+                   0, "admission: visit of event \"%V\", position %L: %i",
+                   &visit->call->event, position, rc);
+
+    if (rc != NGX_OK) {
+        rc = NGX_BUSY;
+
+    } else if (position == 0) {
+        rc = NGX_DECLINED;
+
+    } else {
+        rc = ngx_adm_visit_ticket(visit, position, at, room);
+    }
+
+    rc = visit->done(visit, rc);
+
+    ngx_adm_wait_finish(visit->call->request, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
+    ngx_adm_room_t *room)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+    ngx_adm_claims_t    *ticket;
+    ngx_adm_api_call_t  *call;
+    ngx_adm_standing_t  *standing;
+
+    call = visit->call;
+    r = call->request;
+
+    if (visit->ticket && visit->ticket->act == room->activation) {
+
+        /* the activation was resumed just now */
+
+        rc = ngx_adm_visit_shown(visit);
+
+        if (rc == NGX_OK || rc == NGX_ERROR) {
+            return rc;
+        }
+    }
+
+    if (visit->visitor == NULL) {
+
+        if (ngx_adm_visitor_make(r, &visit->visitor) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        visit->made = 1;
+    }
+
+    ticket = ngx_pcalloc(r->pool, sizeof(ngx_adm_claims_t));
+    if (ticket == NULL) {
+        return NGX_ERROR;
+    }
+
+    ticket->sub = call->event;
+    ticket->uid = visit->uid;
+    ticket->vis = visit->visitor->vis;
+    ticket->position = position;
+    ticket->at = at;
+    ticket->act = room->activation;
+    ticket->exp = at / 1000000 + (int64_t) call->conf->ticket_ttl / 1000;
+
+    if (ngx_adm_ticket_sign(r, ticket, &ticket->token) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    visit->ticket = ticket;
+
+    standing = &visit->standing;
+
+    standing->room = *room;
+    standing->room.next = ngx_max(room->next, position);
+    standing->ahead = ngx_max(position - room->serving, 0);
+    standing->admitted = (standing->ahead == 0);
+    standing->turn = at;
+
+    return ngx_adm_visit_cookies(visit);
+}
+
+
+/* those that were shown as well: a header may have been all that there was */
+
+static ngx_int_t
+ngx_adm_visit_cookies(ngx_adm_visit_t *visit)
+{
+    time_t               now;
+    ngx_http_request_t  *r;
+
+    r = visit->call->request;
+    now = ngx_adm_now();
+
+    if (!visit->made
+        && ngx_adm_visitor_cookie(r, visit->visitor) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_adm_token_cookie(r, NGX_ADM_TOKEN_TICKET, &visit->ticket->sub,
+                                &visit->ticket->token,
+                                ngx_max(visit->ticket->exp - now, 1));
+}
+
+
+ngx_int_t
+ngx_adm_visit_token(ngx_adm_visit_t *visit, ngx_str_t *token)
+{
+    return ngx_adm_ticket_issue(visit->call->request, visit->ticket,
+                                visit->call->conf, &visit->standing, token);
+}

@@ -1,0 +1,71 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Somebody comes to a waiting room, by the API or by a page: is made a
+ * visitor if need be, keeps the ticket shown if it counts, and gets one
+ * otherwise.
+ */
+
+
+#ifndef _NGX_ADM_ROOM_VISIT_H_INCLUDED_
+#define _NGX_ADM_ROOM_VISIT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../http/api.h"
+#include "../http/intake.h"
+#include "ticket.h"
+
+
+typedef struct ngx_adm_visit_s  ngx_adm_visit_t;
+
+/*
+ * rc NGX_OK: visitor, ticket and standing are set, token of the first two as
+ * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
+ * inactive.  NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over
+ * its rate, until intake.retry.  NGX_ERROR: no memory.
+ *
+ * Returns what a content handler returns.
+ */
+typedef ngx_int_t (*ngx_adm_visit_pt)(ngx_adm_visit_t *visit, ngx_int_t rc);
+
+struct ngx_adm_visit_s {
+    ngx_adm_api_call_t   *call;      /* request, event and conf */
+    ngx_adm_visit_pt      done;
+    void                 *data;      /* the caller's own */
+
+    ngx_str_t             uid;       /* of the ticket; empty: none given */
+    ngx_msec_t            deadline;  /* of all that Redis is asked for */
+    ngx_adm_intake_t      intake;    /* a new ticket's */
+
+    ngx_adm_claims_t     *visitor;   /* vis, exp, token */
+    ngx_adm_claims_t     *ticket;
+    ngx_adm_standing_t    standing;
+
+    unsigned              made:1;    /* the visitor */
+    unsigned              looked:1;
+};
+
+
+/*
+ * Runs visit->done, before it returns or later, unless the client goes.  The
+ * caller sets call, done, data, uid, deadline and kind and conf of intake, and
+ * zeroes the rest; visit is of the request's pool.  Returns what a content
+ * handler returns.
+ *
+ * Whoever is admitted gets the token by ngx_adm_visit_token().
+ */
+ngx_int_t ngx_adm_visit(ngx_adm_visit_t *visit);
+
+/*
+ * The tier 1 token of a visit that was NGX_OK and is admitted, with its
+ * cookie.  NGX_DECLINED: the session is over; NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_visit_token(ngx_adm_visit_t *visit, ngx_str_t *token);
+
+
+#endif /* _NGX_ADM_ROOM_VISIT_H_INCLUDED_ */

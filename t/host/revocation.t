@@ -1,0 +1,151 @@
+# Who is out is out at once: leave, clear and a lost claim end the entry token
+# at the gate of every host within a second, without a call to Redis.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Site;
+use Time::HiRes qw(time);
+
+my $site = Admission::Site->start(
+    instances => 2,
+    events => 'default threshold=100 claim_ttl=1s admit_interval=200ms;');
+
+sub gate ($i, $user, $token) {
+    return request($site->port($i), 'GET', '/gated',
+                   bearer => $site->user($user),
+                   headers => ['X-Queue-Entry-Token' => $token])->status;
+}
+
+sub enter ($user, $i = 0) {
+    return $site->call($i, $user, POST => 'check')->json->{entryToken};
+}
+
+# seconds until instance $i refuses the token
+sub refused_after ($i, $user, $token, $from) {
+    my $status = wait_until { gate($i, $user, $token) == 403 } 3;
+    return $status ? time - $from : undef;
+}
+
+sub within_a_second ($took, $what) {
+    ok(defined $took && $took < 1 * slow, $what)
+        or diag defined $took ? "after $took s" : 'never';
+    note sprintf '%s: %.3f s', $what, $took // -1;
+}
+
+
+# both hosts know the event from here on
+enter('first', $_) for 0, 1;
+
+my $token = enter('ann');
+is(gate($_, 'ann', $token), 200, "instance $_ lets ann in") for 0, 1;
+
+my $start = time;
+$site->call(0, ann => POST => 'leave');
+is(gate(0, 'ann', $token), 403, 'who left is out where they left, at once');
+within_a_second(refused_after(1, 'ann', $token, $start), 'and elsewhere');
+
+my $again = enter('ann', 1);
+is(gate($_, 'ann', $again), 200, "a later admission passes instance $_")
+    for 0, 1;
+is(gate($_, 'ann', $token), 403, "not with the old token, instance $_")
+    for 0, 1;
+
+my $both = request($site->port, 'GET', '/gated', bearer => $site->user('ann'),
+                   headers => ['X-Queue-Entry-Token' => $token,
+                               Cookie => "urr-entry-token-concert=$again"]);
+is($both->status, 200, 'a revoked token does not hide a good one');
+
+# the gate asks nobody
+my $stats = $site->redis->stats_of(sub { gate(0, 'ann', $again) for 1 .. 50 });
+cmp_ok($stats->{get} // 0, '<', 40, 'no call to Redis for a request');
+
+
+# whoever called is gone before the answer: what was ended is ended all the same,
+# on both hosts
+for my $n (1 .. 5) {
+    my $gone = enter("gone-$n");
+    is(gate($_, "gone-$n", $gone), 200, "gone-$n is in, instance $_") for 0, 1;
+
+    my $connection = Admission::HTTP->connect($site->port(0));
+    $connection->send(Admission::HTTP::compose(
+        POST => '/api/queue/leave/concert', bearer => $site->user("gone-$n")));
+    $connection->close;
+
+    my $from = time;
+    my $left = wait_until { !defined $site->redis->cmd(
+        'ZSCORE', $site->key('active'), "gone-$n") } 3;
+
+    # NGINX may see the end of the connection before it has asked Redis
+    next if !$left;
+    within_a_second(refused_after($_, "gone-$n", $gone, $from),
+                    "gone-$n is out, instance $_") for 0, 1;
+}
+
+
+# clear
+my %in = map { $_ => enter($_) } qw(ben cho);
+$start = time;
+is($site->admin(POST => 'clear/%s')->json->{message}, 'Queue cleared',
+   'cleared');
+is(gate(0, $_, $in{$_}), 403, "$_ is out where it was cleared") for keys %in;
+within_a_second(refused_after(1, 'ben', $in{ben}, $start), 'and elsewhere');
+is(gate(1, 'ben', enter('ben')), 200, 'who comes in after that passes');
+
+
+# a claim that is lost
+$site->admin(PUT => 'threshold/%s?threshold=0');
+$site->call(0, dan => POST => 'check');
+$site->admin(DELETE => 'threshold/%s');
+my $adm = wait_until { $site->redis->cmd('ZSCORE', $site->key('admitted'),
+                                         'dan') } 3;
+ok($adm, 'dan is let in');
+my $never = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
+                        uid => 'dan', tier => 2, adm => 0 + $adm);
+is(gate(0, 'dan', $never), 200, 'a token of that admission would pass');
+my $lost = wait_until { !defined $site->redis->cmd(
+    'ZSCORE', $site->key('active'), 'dan') } 5;
+ok($lost, 'dan does not come');
+within_a_second(refused_after($_, 'dan', $never, time),
+                "its token ends, instance $_") for 0, 1;
+
+
+# kept over a reload, over one with another size of the zone, and known to
+# workers that start when it happened
+my $left = enter('eve');
+$site->call(0, eve => POST => 'leave');
+$site->nginx->reload;
+is(gate(0, 'eve', $left), 403, 'after a reload');
+
+$site->redis->sigstop;
+$site->nginx->reload(http => $site->http =~ s/admission:1m/admission:2m/r);
+is(gate(0, 'eve', $left), 403, 'after a reload with a larger zone');
+$site->nginx->reload(http => $site->http =~ s/admission:1m/admission:64k/r);
+is(gate(0, 'eve', $left), 403, 'after a reload with a smaller zone');
+$site->redis->sigcont;
+
+$site->nginx(1)->stop;
+$site->nginx(1)->start_again;
+within_a_second(refused_after(1, 'eve', $left, time), 'after a fresh start');
+
+$site->nginx->allow(qr/exited on signal 9/);
+$site->nginx->kill_worker for 1, 2;
+is(gate(0, 'eve', $left), 403, 'after a worker was killed');
+
+
+# more than the zone takes: the latest are kept, and the log says so
+$site->redis->cmd('ZADD', $site->key('revoked'),
+                  map { ($adm + 100_000_000 + $_, "many-$_") } 1 .. 3000);
+$site->redis->cmd('ZADD', '{}:news', $adm + 100_000_000, 'concert');
+my $last = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
+                       uid => 'many-3000', tier => 2, adm => 0 + $adm);
+ok(defined refused_after(0, 'many-3000', $last, time),
+   'the latest of too many is known');
+my $said = wait_until {
+    $site->nginx->error_log =~ /revocations were forgotten early/ } 5;
+ok($said, 'and the log says that the zone is too small');
+is(gate(0, 'ben', enter('ben')), 200, 'the queue goes on');
+
+done_testing;

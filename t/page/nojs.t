@@ -1,0 +1,270 @@
+# The waiting room's page without JavaScript, over HTTP.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Admission::HTTP;
+use Admission::Site;
+
+my $site = Admission::Site->start(
+    events => 'default vwr_rate=0 "title=Spring <Concert>";
+               open    vwr=off;',
+    http => 'map $uri $is { volatile; ~/(?<id>[^/]+)$ $id; }',
+    server => <<'END');
+        location /vwr/           { admission_page tier1 "next=/go/{event}?a"; }
+        location /names/         { admission_page tier1
+                                       "next=/{event}/e{event}?{event"; }
+        location /default/       { admission_page tier1; }
+        location /vwr-api/       { admission_vwr_api; }
+        location /api/admin/vwr/ { admission_admin_api; }
+        location /events/        { admission_tier1 on; empty_gif; }
+        location /in/ {
+            admission_event  $is;
+            admission_tier1  on;
+            admission_deny   status;
+            error_page       403 =200 /vwr/$admission_event?return=/x;
+            empty_gif;
+        }
+        location /at/ {
+            admission_event  $is;
+            admission_tier1  on;
+            admission_deny   status;
+            error_page       403 =200 @wait;
+            empty_gif;
+        }
+        location @wait           { admission_page tier1; }
+END
+
+my $port = $site->port;
+my @page = (Accept => 'text/html', 'Sec-Fetch-Mode' => 'navigate');
+my $back = '&return=' . '%2Fevents%2Fx%3Fa%3D1%26b%3D%2520';
+
+admin('activate', 'POST', "activate/$_") for qw(concert other third fourth);
+
+
+# A browser of few words: keeps cookies, follows nothing.
+
+sub ask ($jar, $path, %opt) {
+    my $cookie = join '; ', map { "$_=$jar->{$_}" } sort keys %$jar;
+    my $response = request($port, $opt{method} // 'GET', $path, headers =>
+        [ @{ $opt{headers} // \@page }, $cookie ? (Cookie => $cookie) : () ]);
+
+    for my $line ($response->header('Set-Cookie')) {
+        next if !defined $line;
+        my ($name, $value) = $line =~ /^([^=]+)=([^;]*)/;
+        $jar->{$name} = $value;
+    }
+
+    return $response;
+}
+
+sub admin ($name, $method, $path, %opt) {
+    my $response = request($port, $method, "/api/admin/vwr/$path",
+                           bearer => $Admission::Site::SECRETS{admin}, %opt);
+    is $response->status, 200, "(operator: $name)" or diag $response->raw;
+    return $response->json;
+}
+
+sub issued ($event) {
+    return get($port, "/vwr-api/status/$event")->json->{totalInQueue};
+}
+
+sub number ($page) {
+    return ($page->body =~ /class="number">([\d,]+)</)[0];
+}
+
+
+# ---- waiting, and in
+
+post($port, '/vwr-api/assign/concert') for 1 .. 2;
+
+my %jar;
+my $page = ask(\%jar, "/vwr/concert?nojs=1$back");
+
+is $page->status, 200, 'comes: a page';
+is $page->header('Cache-Control'), 'no-store', 'which is not stored';
+is $page->header('ETag'), undef, 'and has no ETag';
+is $page->header('Refresh'), "2; url=?nojs=1$back&again=1",
+    'comes again after nextPoll, with return';
+like $page->body, qr/<main class="waiting paused">/,
+    'it waits, and nobody is let in';
+like $page->body, qr/Entry is paused.*현재 입장이 잠시 중단되었습니다/,
+    'which the page can say';
+unlike $page->body, qr/About \d|약 \d/, 'no time is promised';
+is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" (?: lang="ko")?>/g ],
+    [ qw(waiting paused waiting waiting) ], 'that, and no more, is shown';
+is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" hidden>/g ],
+    [ qw(going cookies busy crowded unknown) ],
+    'whether or not a style may say so';
+is number($page), 2, 'two are ahead';
+like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';
+like $page->body, qr{<dt>Your number.*?<dd>3</dd>}s, 'the number';
+like $page->header('Content-Security-Policy'), qr/script-src 'none'/,
+    'no script is allowed';
+ok $jar{'admission-ticket-concert'} && $jar{'admission-visitor'},
+    'ticket and visitor are in cookies';
+
+$page = ask(\%jar, "/vwr/concert?nojs=1$back&again=1");
+
+is number($page), 2, 'again: the same place';
+is issued('concert'), 3, 'again: no other ticket';
+
+admin('advance', 'POST', 'advance/concert', json => { batchSize => 2 });
+ok wait_until { number(ask(\%jar, "/vwr/concert?nojs=1$back&again=1")) == 0 },
+    'the place moves';
+
+admin('advance', 'POST', 'advance/concert', json => { batchSize => 1 });
+
+wait_until {
+    $page = ask(\%jar, "/vwr/concert?nojs=1$back&again=1");
+    $page->status == 302
+};
+
+is $page->status, 302, 'let in: goes on';
+is $page->header('Location'), '/events/x?a=1&b=%20', 'to where it wanted to';
+is $page->header('Cache-Control'), 'no-store', 'which is not stored either';
+ok $jar{'urr-vwr-token-concert'}, 'with the token';
+is ask(\%jar, '/events/')->status, 200, 'that the gate takes';
+
+
+# ---- where to go on to
+
+for my $case ([ '', '/go/concert?a', 'nowhere in particular: next' ],
+              [ '&return=/x', '/x', 'a path' ],
+              [ '&return=//host', '/go/concert?a', 'not to another host' ],
+              [ '&return=/%5Chost', '/go/concert?a', 'nor by a backslash' ],
+              [ '&return=http:%2F%2Fhost', '/go/concert?a', 'nor by a URL' ],
+              [ '&return=javascript:alert(1)', '/go/concert?a', 'nor a script' ],
+              [ '&return=/%09/host', '/go/concert?a', 'nor by a tab' ],
+              [ '&return=%2F%2Fhost', '/go/concert?a', 'nor in disguise' ],
+              [ '&return=host', '/go/concert?a', 'not beside the page' ],
+              [ '&return=/' . 'x' x 2100, '/go/concert?a', 'not too long' ],
+              [ '&return=/x%0d%0aA:b', '/go/concert?a', 'no line feed' ],
+              [ '&return=/vwr/concert%3Fx', '/go/concert?a', 'not here' ],
+              [ '&admission_return=/x%3Freturn=/y', '/x?return=/y',
+                'our own name' ],
+              [ '&return=/y&admission_return=/x', '/x', 'which goes first' ],
+              [ '&return=/y%3Freturn=/cart%26x=1', '/y?return=/cart&x=1',
+                "the site's own" ],
+              [ '&return=%2Fa%20b%22c%27d%C3%A4%3Fx%3D%253D%26y%3D%3Cz%3E',
+                '/a%20b%22c%27d%C3%A4?x=%3D&y=%3Cz%3E',
+                'decoded, and fit for a header' ],
+              [ '&return=/%e4%80%7f', '/go/concert?a', 'no control character' ])
+{
+    my ($query, $location, $name) = @$case;
+
+    is ask(\%jar, "/vwr/concert?nojs=1&again=1$query")->header('Location'),
+        $location, $name;
+}
+
+is ask({}, '/vwr/open?nojs=1&return=/x')->header('Location'), '/x',
+    'an inactive waiting room: straight on';
+is ask({}, '/names/open?nojs=1')->header('Location'), '/open/eopen?{event',
+    'next, with the event more than once';
+is ask({}, '/default/open?nojs=1')->header('Location'), '/', 'next, by default';
+
+
+# ---- in the place of what was denied
+
+for my $place ([ '/in/fourth', '/vwr/fourth' ],
+               [ '/at/fourth', '/at/fourth' ],
+               [ '/at/a%20b/fourth', '/at/a%20b/fourth' ])
+{
+    my ($path, $at) = @$place;
+
+    admin('restart', 'POST', 'activate/fourth?restart=1');
+
+    my $jar = {};
+    my $query = '?a=1&return=//host&b=%20&nosj=1';
+    my $here = $path . $query;
+    my $back = '&admission_return=' . $here =~ s/([^\w.-])/sprintf '%%%02X', ord $1/ger;
+    my $page = ask($jar, $path . $query);
+
+    is $page->status, 200, "$path: the page, with another status";
+    is $page->header('Cache-Control'), 'no-store', 'which is not stored';
+    is $page->header('ETag'), undef, 'and has no ETag';
+
+    is(($page->body =~ /data-return="([^"]*)"/)[0], $here =~ s/&/&amp;/gr,
+        'it goes on to what was denied');
+
+    my $nojs = ($page->body =~ /url=([^"]*)"/)[0] =~ s/&amp;/&/gr;
+
+    is $nojs, "$at?nojs=1$back", 'without JavaScript as well';
+
+    $page = ask($jar, $nojs);
+    like $page->body, qr/<main class="waiting/, 'where one waits';
+    admin('advance', 'POST', 'advance/fourth', json => { batchSize => 1 });
+
+    wait_until { $page = ask($jar, "$nojs&again=1");
+                 defined $page->header('Location') };
+
+    is $page->status . ' ' . ($page->header('Location') // ''), "302 $here",
+        'and goes on to it';
+    is ask($jar, $here)->header('Content-Type'), 'image/gif', 'which lets in';
+}
+
+like get($port, '/vwr/fourth?return=/x')->body, qr/data-return=""/,
+    'as the page itself it takes its arguments';
+
+
+# ---- who does not assign
+
+my $count = issued('other');
+
+for my $case ([ [ Accept => 'text/html', 'Sec-Fetch-Mode' => 'cors' ],
+                'a script' ],
+              [ [ Accept => '*/*' ], 'no browser' ],
+              [ [ @page, 'Sec-Purpose' => 'prefetch;prerender' ],
+                'a prefetch' ])
+{
+    my ($headers, $name) = @$case;
+    my $response = ask({}, '/vwr/other?nojs=1', headers => $headers);
+
+    is $response->status, 200, "$name: the page";
+    like $response->body, qr/<script>/, "$name: as for all";
+    is $response->header('Cache-Control'), 'no-store',
+        "$name: no cache shows it to a browser";
+}
+
+my $head = ask({}, '/vwr/other?nojs=1', method => 'HEAD');
+
+is $head->header('Set-Cookie'), undef, 'HEAD: no ticket';
+is $head->header('Cache-Control'), 'no-store', 'HEAD: not stored';
+is ask({}, '/vwr/other?nojs=1', method => 'POST')->status, 405, 'POST: no';
+
+$page = ask({}, '/vwr/other?nojs=1&again=1');
+
+like $page->body, qr/<main class="cookies">/, 'no cookies: it is told so';
+is $page->header('Refresh'), undef, 'no cookies: not again by itself';
+is issued('other'), $count, 'none of them got a ticket';
+
+# not even who is let in at once is sent round in circles
+
+admin('rate', 'PUT', 'rate/third?rate=1000');
+post($port, '/vwr-api/assign/third');
+wait_until { get($port, '/vwr-api/status/third')->json->{serving} > 100 };
+
+$page = ask(\my %third, '/vwr/third?nojs=1');
+
+is $page->status, 200, 'let in at once: shows the cookie first';
+is $page->header('Refresh'), '1; url=?nojs=1&again=1', 'in a second';
+is ask(\%third, '/vwr/third?nojs=1&again=1')->status, 302, 'and goes on';
+
+like ask({}, '/vwr/a%20b?nojs=1')->body, qr/<main class="unknown">/,
+    'no event: says so';
+
+
+# ---- Redis gone
+
+$site->redis->stop;
+
+$page = ask({}, '/vwr/other?nojs=1&return=/x');
+
+is $page->status, 503, 'Redis gone: 503';
+is $page->header('Retry-After'), 5, 'Redis gone: Retry-After';
+is $page->header('Refresh'), '5; url=?nojs=1&return=%2Fx',
+    'Redis gone: comes again';
+like $page->body, qr/<main class="busy">/, 'Redis gone: says so';
+
+done_testing;

@@ -1,0 +1,175 @@
+# The waiting room while Redis is gone, and when it comes back, the same or
+# empty.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Site;
+use Admission::Swarm;
+use Admission::Waiting;
+use Time::HiRes qw(time sleep);
+
+my $outage = $ENV{TEST_OUTAGE} // 3;        # s; 30 by hand
+my $visitors = $ENV{TEST_CROWD} // 500;
+
+my $site = waiting_site(
+    instances => 2, timeout => 300 * slow . 'ms',
+    events => 'default vwr_rate=20;');
+my $redis = $site->redis;
+
+sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
+sub status ($i) { return get($site->port($i), '/vwr-api/status/concert')->json }
+
+operator($site, POST => 'activate/concert');
+wait_until { status(1)->{isActive} };
+
+
+# Tickets for a crowd, and all positions that were ever given out.
+
+my (@crowd, %given);
+
+sub crowd ($n) {
+    my $swarm = Admission::Swarm->new(connections => 100);
+    my ($done, @got) = (0);
+
+    for my $i (1 .. $n) {
+        $swarm->request($site->port($i % 2), 'POST', '/vwr-api/assign/concert',
+                        {}, sub ($r) {
+            $done++;
+            push @got, $r->json if $r->status == 200;
+        });
+    }
+    $swarm->run(until => sub { $done == $n }, timeout => 60);
+
+    $given{ $_->{position} }++ for @got;
+    return @got;
+}
+
+@crowd = crowd($visitors);
+is scalar @crowd, $visitors, "$visitors tickets";
+
+
+# A poll of each: {position => answer}
+
+sub poll () {
+    my $swarm = Admission::Swarm->new(connections => 100, timeout => 5);
+    my ($done, %answer) = (0);
+
+    for my $i (0 .. $#crowd) {
+        my $ticket = $crowd[$i];
+        $swarm->request($site->port($i % 2), 'GET',
+                        "/vwr-api/check/concert/$ticket->{requestId}",
+                        { headers => [ 'x-admission-visitor'
+                                       => $ticket->{visitor} ] },
+                        sub ($r) {
+            $done++;
+            my $json = $r->json // {};
+            $answer{ $ticket->{position} } = $json->{error} ? undef : $json;
+        });
+    }
+    $swarm->run(until => sub { $done == @crowd }, timeout => 60);
+    return \%answer;
+}
+
+sub all_right ($what) {
+    my $answer = poll();
+    my @bad = grep {
+        !$answer->{$_} || $answer->{$_}{position} != $_
+    } sort { $a <=> $b } map { $_->{position} } @crowd;
+
+    is_deeply \@bad, [], "$what: all polls are answered, with their positions";
+    return $answer;
+}
+
+all_right('before');
+
+
+# ---- Redis does not answer
+
+my $standing = status(0)->{serving};
+ok((wait_until { status(0)->{serving} > $standing } 5), 'the counter moves');
+
+$redis->sigstop;
+sleep 0.6 * slow;                   # what was out comes to its end
+
+my @before = map { status($_)->{serving} } 0, 1;
+my $start = time;
+my $rounds = 0;
+
+while (time - $start < $outage) {
+    all_right('meanwhile, round ' . ++$rounds);
+
+    my $r = assign($site, $rounds % 2, {});
+    is code($r), '503 UNAVAILABLE', 'no ticket';
+    cmp_ok $r->time, '<', 0.8 * slow, 'said in time';
+    cmp_ok $r->header('Retry-After'), '>=', 1, 'with Retry-After';
+}
+
+is_deeply [ map { status($_)->{serving} } 0, 1 ], \@before,
+    'the counter stands';
+is get($site->port(0), '/events/')->status, 403, 'the gate stays shut';
+
+my $mine = { 'admission-ticket' => $crowd[-1]{requestId},
+             'admission-visitor' => $crowd[-1]{visitor} };
+is assign($site, 0, { %$mine })->json->{position}, $crowd[-1]{position},
+    'who has a ticket keeps it';
+
+$redis->sigcont;
+ok((wait_until { status($_)->{serving} > $before[$_] } 10),
+   "then it goes on, instance $_") for 0, 1;
+my $jump = status(0)->{serving} - $before[0];
+cmp_ok $jump, '<=', 20 * (3 + $outage) * slow, 'by no more than 3 s at once'
+    or diag $jump;
+all_right('after');
+
+ok((wait_until { my @more = crowd(4); @more == 4 and push @crowd, @more } 10),
+   'tickets again');
+
+
+# ---- Redis comes back empty
+
+my $last = (sort { $b <=> $a } keys %given)[0];
+my $serving = status(0)->{serving};
+
+# whichever host is heard first, it knows what was given out
+ok((wait_until { 2 == grep { status($_)->{totalInQueue} >= $last } 0, 1 } 5),
+   'both instances know the last position');
+
+$redis->flushall;
+ok((wait_until { $redis->cmd('HGET', '{concert}:vwr', 'active') } 3),
+   'hosts tell an empty Redis');
+
+# the counter that any host has heard of by now: each hears it at its own step
+
+my $answer = all_right('after FLUSHALL');
+my ($reached) = sort { $b <=> $a } map { status($_)->{serving} } 0, 1;
+
+is scalar(grep { $_ && $_->{admitted} && $_->{position} > $reached }
+          values %$answer), 0, 'nobody is let in before their turn';
+cmp_ok status($_)->{serving}, '>=', $serving, "no counter falls, instance $_"
+    for 0, 1;
+
+push @crowd, crowd(100);
+is scalar(grep { $_ > 1 } values %given), 0, 'no position is given out twice';
+cmp_ok((sort { $a <=> $b } map { $_->{position} } @crowd[-100 .. -1])[0],
+       '>=', $last + 1000, 'the next come well after the last');
+
+
+# ---- restarted, empty, under a crowd that goes on
+
+$redis->kill9;
+sleep 0.5;
+all_right('killed');
+$redis->restart;
+
+ok((wait_until { my @more = crowd(4); @more == 4 and push @crowd, @more } 10),
+   'tickets again');
+push @crowd, crowd(100);
+is scalar(grep { $_ > 1 } values %given), 0, 'no position is given out twice';
+all_right('restarted');
+is get($site->port($_), '/events/')->status, 403, "active still, instance $_"
+    for 0, 1;
+
+done_testing;

@@ -1,0 +1,115 @@
+# A Redis that takes most of `timeout` for each call of assign: who waits for
+# the call before is answered within `timeout` as well, and nobody overtakes.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::FakeRedis;
+use Admission::HTTP;
+use Admission::Redis;
+use Admission::Rooms;
+use Admission::Swarm;
+use Admission::Waiting;
+use Time::HiRes qw(sleep);
+
+my $timeout = 2 * slow;
+my $takes = 0.7 * $timeout;
+
+my $redis = Admission::Redis->start;
+my $assign = Admission::Rooms->new($redis)->{sha}{assign};
+
+my $slow = Admission::FakeRedis->start(sub ($c) {
+    my $real = $redis->client;
+
+    while (my @argv = $c->command) {
+        my @answer = $real->try(@argv);
+        sleep $takes if $argv[1] eq $assign && -e test_dir . '/slow';
+        $c->write(reply(@answer));
+    }
+});
+
+sub reply ($value, $error = '') {
+    return "-$error\r\n" if length $error;
+    return "*" . @$value . "\r\n" . join '', map { reply($_) } @$value
+        if ref $value;
+    return "\$-1\r\n" if !defined $value;
+    return ":$value\r\n" if $value =~ /^-?\d+$/;
+    return "+$value\r\n" if $value !~ /\n/;
+    return '$' . length($value) . "\r\n$value\r\n";
+}
+
+my $site = waiting_site(workers => 1, redis => $slow,
+                        timeout => 1000 * $timeout . 'ms');
+
+operator($site, POST => 'activate/concert');
+is assign($site, 0, {})->json->{position}, 1, 'a ticket';
+
+write_file(test_dir . '/slow', '');
+
+my $swarm = Admission::Swarm->new(timeout => 5 * $timeout);
+my %answer;
+
+sub ask ($who) {
+    $swarm->request($site->port, 'POST', '/vwr-api/assign/concert', {},
+                    sub ($r) { $answer{$who} = $r });
+    $swarm->run(until => sub { asked() || $answer{$who} }, timeout => 5);
+}
+
+sub asked () {
+    return 1 < grep { $_->[2] eq $assign } grep { @$_ > 2 } $slow->commands;
+}
+
+ask('first');
+ok asked(), 'the first is under way';
+
+$swarm->request($site->port, 'POST', '/vwr-api/assign/concert', {},
+                sub ($r) { $answer{second} = $r });
+$swarm->run(until => sub { 2 == keys %answer }, timeout => 5 * $timeout);
+
+is $answer{first}->status, 200, 'which is answered';
+is $answer{second}->json->{code}, 'UNAVAILABLE',
+    'the second has waited long enough behind it';
+cmp_ok $answer{second}->time, '<', $timeout + 0.5 * slow, 'no longer than that';
+cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
+
+# the same key twice: the second waits for the first, and no longer either
+
+delete @answer{qw(first second)};
+
+for my $who (qw(first second third)) {
+    $swarm->request($site->port, 'POST', '/vwr-api/assign/concert',
+                    { headers => [ 'Idempotency-Key' => 'k' x 16 ] },
+                    sub ($r) { $answer{$who} = $r });
+}
+
+$swarm->run(until => sub { 3 == keys %answer }, timeout => 5 * $timeout);
+cmp_ok $answer{$_}->time, '<', $timeout + 0.5 * slow, "$_: in time"
+    for sort keys %answer;
+
+unlink test_dir . '/slow';
+
+my $last;
+ok((wait_until { $last = assign($site, 0, {}); $last->status == 200 } 10),
+   'and on it goes');
+cmp_ok $last->json->{position}, '>', 1, 'with a position of its own';
+
+
+# who comes first has the lower position, with the same call or a later one
+
+$redis->sigstop;
+
+my @connections = map {
+    my $connection = Admission::HTTP->connect($site->port);
+    $connection->send(Admission::HTTP::compose('POST',
+                                               '/vwr-api/assign/concert'));
+    sleep 0.02;
+    $connection
+} 1 .. 10;
+
+$redis->sigcont;
+
+is_deeply [ map { $_->response->json->{position} } @connections ],
+    [ map { $last->json->{position} + $_ } 1 .. 10 ],
+    'in the order of arrival';
+
+done_testing;

@@ -1,0 +1,46 @@
+# The hash of what clients choose is SipHash-2-4, as OpenSSL's is, whatever the
+# length.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
+
+my $dir = test_dir;
+my $tree = root . '/build/tree';
+
+my ($status, $output) = run($ENV{CC} // 'cc', qw(-O -Wall -Wextra -Werror),
+    qw(-Wno-unused-parameter -fsanitize=undefined -o), "$dir/hash",
+    (map { "-I$_" } root . '/src', root . '/build/objs',
+                    map { "$tree/src/$_" } qw(core event os/unix)),
+    root . '/t/lib/hash.c', root . '/src/base/hash.c',
+    '-lcrypto');
+
+is $status, 0, 'it can be taken out of the module' or diag $output;
+
+for my $try (1 .. 3) {
+    my $bytes = join '', map { chr int rand 256 } 1 .. 16 + 70;
+    my $input = write_file("$dir/input", $bytes);
+    my $key = unpack 'H*', substr $bytes, 0, 16;
+
+    my (undef, $ours) = run('sh', '-c', "'$dir/hash' < '$input'");
+    my @ours = split /\n/, $ours;
+
+    is scalar @ours, 71, 'a hash for each length';
+
+    for my $len (0 .. $#ours) {
+        write_file("$dir/text", substr $bytes, 16, $len);
+
+        my (undef, $theirs) = run('openssl', 'mac', '-macopt', "hexkey:$key",
+                                  '-macopt', 'size:8', '-in', "$dir/text",
+                                  'SIPHASH');
+        chomp $theirs;
+
+        # least byte first, as the bytes of a message are
+        is $ours[$len], unpack('H*', scalar reverse pack 'H*', lc $theirs),
+            "$key: $len bytes";
+    }
+}
+
+done_testing;

@@ -1,0 +1,239 @@
+# Keys at an address of the identity service, and time that goes by: the service
+# is away for an hour, and for a day; a flood of tokens by unknown keys asks it
+# once in ten seconds, whoever goes away meanwhile.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Time::HiRes qw(time);
+
+use Admission::Backend;
+use Admission::HTTP;
+use Admission::HTTP2;
+use Admission::JWT;
+use Admission::Keys;
+use Admission::Nginx;
+
+my %key = map { $_ => Admission::Keys->new('P-256', kid => $_) }
+          qw(first second unknown);
+my $answer = test_dir . '/answer';
+my $workers = 4;
+
+sub service (@keys) {
+    write_file("$answer.new", Admission::Keys::jwks(@keys));
+    rename "$answer.new", $answer or die "$answer: $!";
+}
+
+service($key{first});
+
+my $idp_port = free_port;
+my $idp = idp();
+
+sub idp () {
+    return Admission::Backend->start(port => $idp_port, handler => sub ($r) {
+        return [ 200, [ 'Content-Type' => 'application/json' ],
+                 read_file($answer) ];
+    });
+}
+
+my $nginx = Admission::Nginx->start(
+    workers => $workers,
+    clock => 1,
+    vars => { IDP => $idp_port },
+    http => <<'END');
+    add_header X-Id $http_x_user_id;
+
+    server {
+        listen 127.0.0.1:%%PORT%%;
+        listen 127.0.0.1:%%PORT_h2%% http2;
+
+        admission_secret user jwks_uri=/keys;
+        admission_user   jwt;
+
+        location / { empty_gif; }
+        location = /keys {
+            internal;
+            proxy_pass http://127.0.0.1:%%IDP%%/certs;
+            subrequest_output_buffer_size 64k;
+        }
+    }
+END
+
+# tokens outlive all of it, and each is new: none is remembered
+
+my $ahead = 0;
+my $exp = time + 10 * 86400;
+my $serial = 0;
+
+sub token ($name) {
+    return $key{$name}->token('ES256', { userId => $name, exp => $exp,
+                                         jti => ++$serial });
+}
+
+sub later ($seconds) {
+    $nginx->set_clock($ahead += $seconds);
+}
+
+# by many at once, so that each worker has some: what they were told, in words,
+# each once
+
+sub all ($name) {
+    my $token = token($name);
+    my @open = map { Admission::HTTP->connect($nginx->port, timeout => 20) }
+               1 .. 4 * $workers;
+
+    $_->send(Admission::HTTP::compose('GET', '/', bearer => $token)) for @open;
+
+    my %said = map {
+        my $r = $_->response;
+        ($r->status == 200 ? $r->header('X-Id') // '-' : $r->status) => 1
+    } @open;
+
+    return join ' ', sort keys %said;
+}
+
+
+# an answer may take longer than anybody waits for it
+
+sub is_in_the_end ($name, $what) {
+    my $said;
+    wait_until { ($said = all($name)) eq $name || $said =~ /-/ } 20;
+    is $said, $name, $what;
+}
+
+# How often the service may be asked in so many seconds of the real clock, which
+# goes on meanwhile.
+
+sub most ($start) { return 1 + int((time - $start) / 10) }
+
+
+subtest 'away for an hour, and for a day' => sub {
+    my $start = time;
+
+    is_in_the_end('first', 'the first use');
+    cmp_ok $idp->hits, '<=', most($start), 'one question';
+
+    $idp->stop;
+
+    for my $minutes (9, 11, 30, 60, 23 * 60 - 120) {
+        later(60 * $minutes);
+        is all('first'), 'first', "a token never seen, $minutes minutes later"
+            for 1 .. 2;
+    }
+
+    is all('second'), 503, 'a key that nobody knows is not refused';
+
+    $nginx->reload;
+    is all('first'), 'first', 'after a reload as well';
+
+    my $mark = $nginx->log_mark;
+    later(3 * 60 * 60);
+    is all('first'), 503, 'after a day they have to be had anew';
+    like $nginx->error_log($mark), qr{no keys from "/keys"}, 'in vain';
+
+    $idp = idp();
+    later(11);
+    is_in_the_end('first', 'until the service is back');
+};
+
+
+# Tokens by keys that there are not go to all workers for some seconds, and many
+# of those who sent them go at once, by closing the connection or resetting a
+# stream.
+
+my (undef, @rest) = split /\./, token('unknown');
+my $names = 0;
+
+# a name each: whatever is said of one says nothing of another
+
+sub unknown () {
+    return join '.', b64url(json_encode({ alg => 'ES256',
+                                          kid => 'none-' . ++$names })), @rest;
+}
+
+sub flood ($seconds) {
+    my $end = time + $seconds;
+    my $n = $names;
+
+    while (time < $end) {
+        my @open = map { Admission::HTTP->connect($nginx->port, timeout => 20) }
+                   1 .. 12;
+
+        $_->send(Admission::HTTP::compose('GET', '/', bearer => unknown))
+            for @open;
+
+        my $h2 = Admission::HTTP2->connect($nginx->port('h2'));
+
+        for (my $stream = 1; $stream < 20; $stream += 2) {
+            stream($h2, $stream);
+            $h2->reset($stream) if $stream % 4 == 1;
+        }
+
+        $_->close for splice @open, 0, 4;
+        $h2->body(19);
+        $h2->close;
+        $_->response for @open;
+    }
+
+    return $names - $n;
+}
+
+sub stream ($h2, $stream) {
+    $h2->headers($stream, 'GET', '/',
+                 headers => [ authorization => 'Bearer ' . unknown ]);
+}
+
+subtest 'a flood of unknown keys' => sub {
+    for my $round (1 .. 5) {
+        later(10);
+
+        my ($before, $start) = ($idp->hits, time);
+        my $sent = flood(0.7);
+        my $asked = $idp->hits - $before;
+
+        cmp_ok $asked, '>=', 1, "$sent tokens: the service is asked";
+        cmp_ok $asked, '<=', most($start), 'once in ten seconds';
+    }
+
+    is all('first'), 'first', 'who is known feels nothing';
+
+    # while it hangs: nobody has it asked more often, by going or by waiting
+
+    later(10);
+
+    my ($before, $start) = ($idp->hits, time);
+
+    kill STOP => $idp->{process}->pid;
+
+    # the first of them asks, and goes at once, as all of these do
+
+    for (1 .. 2 * $workers) {
+        my $h2 = Admission::HTTP2->connect($nginx->port('h2'));
+        stream($h2, 1);
+        $h2->reset(1);
+        stream($h2, 3);
+        $h2->body(3, 0.05);
+        $h2->close;
+    }
+
+    my $sent = flood(1);
+    my $most = most($start);
+    kill CONT => $idp->{process}->pid;
+
+    wait_until { $idp->hits > $before } 10;
+    is all('first'), 'first', 'it goes on';
+    cmp_ok $idp->hits - $before, '<=', $most,
+        "$sent tokens while it hangs: once in ten seconds";
+};
+
+
+subtest 'a new key is found in the flood' => sub {
+    service(@key{qw(second first)});
+
+    ok((wait_until { later(10); flood(0.1); all('second') eq 'second' } 30),
+       'within ten seconds of it');
+    is all('first'), 'first', 'the other one is still there';
+};
+
+done_testing;

@@ -1,0 +1,221 @@
+# Keys of users' tokens in files: they are read again when they change, without a
+# 401 of a good token, and what is of no use changes nothing; sets of any size; a
+# flood of bad signatures is bounded by address, and others do not feel it.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Time::HiRes qw(time);
+
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Keys;
+use Admission::Nginx;
+
+my %key = (map({ $_ => Admission::Keys->new('P-256', kid => $_) }
+               qw(old new next)),
+           slow => Admission::Keys->new('P-384'),
+           pem => Admission::Keys->new('Ed25519'),
+           pem2 => Admission::Keys->new('Ed25519'));
+
+my $nginx = Admission::Nginx->start(
+    workers => 2,
+    files => { 'keys.json' => Admission::Keys::jwks($key{old}),
+               'keys.pem' => $key{pem}->pem },
+    http => <<'END');
+    add_header X-Id $http_x_user_id;
+    add_header X-Pid $pid;
+    log_format why '$remote_addr "$admission_verdict" "$admission_reason"';
+    access_log why.log why;
+    real_ip_header X-Real-Ip;
+    set_real_ip_from 127.0.0.1;
+
+    server {
+        listen 127.0.0.1:%%PORT%%;
+        admission_user jwt;
+
+        admission_secret user jwks=keys.json;
+        admission_secret user pem=keys.pem;
+
+        location / { empty_gif; }
+    }
+END
+
+my %alice = (userId => 'alice');
+my %token = map { $_ => $key{$_}->token(/pem/ ? 'EdDSA' : 'ES256', \%alice) }
+            grep { $_ ne 'slow' } keys %key;
+
+sub id ($token, %opt) {
+    my $r = get($nginx->port, '/', bearer => $token, %opt);
+    return $r->status == 200 ? $r->header('X-Id') // '-' : $r->status;
+}
+
+# what all workers say of a token, in turn or at once: one text if they agree
+
+sub answers ($token) {
+    my (%pid, @answers);
+
+    for (1 .. 20) {
+        my @open = map { Admission::HTTP->connect($nginx->port) } 1 .. 12;
+        $_->send(Admission::HTTP::compose('GET', '/', bearer => $token))
+            for @open;
+
+        push @answers, map { $_->response } @open;
+        $pid{ $_->header('X-Pid') // '' } = 1 for @answers;
+        last if keys %pid == 2;
+    }
+
+    return @answers;
+}
+
+sub all ($token) {
+    my %said = map { ($_->header('X-Id') // '-') => 1 } answers($token);
+    return join ' ', sort keys %said;
+}
+
+sub put ($name, $text) {
+    write_file($nginx->dir . "/$name.new", $text);
+    rename $nginx->dir . "/$name.new", $nginx->dir . "/$name" or die $!;
+}
+
+# a file counts within 10 s: so what is asked is asked until then
+
+sub becomes ($token, $said, $what) {
+    my $start = time;
+    my $there = wait_until { all($token) eq $said } 10 + 20 * slow;
+
+    ok $there, $what or diag "still: " . all($token);
+    cmp_ok time - $start, '<', 10 * slow, 'within 10 s';
+}
+
+
+# how often the log says something of keys, of all workers
+
+sub told ($mark, $pattern) {
+    return scalar(() = $nginx->error_log($mark) =~ /$pattern/g);
+}
+
+
+subtest 'rotation' => sub {
+    is all($token{old}), 'alice', 'the key' for 1 .. 3;
+    is all($token{new}), '-', 'another one';
+
+    my $mark = $nginx->log_mark;
+
+    put('keys.json', Admission::Keys::jwks($key{new}, $key{old}));
+    becomes($token{new}, 'alice', 'a key more');
+    is told($mark, qr{the keys of "\S+/keys.json" have changed}), 1,
+        'one worker tells it for the host';
+    is all($token{old}), 'alice', 'the first one is still there';
+
+    put('keys.json', Admission::Keys::jwks($key{new}));
+    becomes($token{old}, '-', 'a key less ends what was remembered of it');
+    is all($token{new}), 'alice', 'and nothing else';
+
+    put('keys.pem', $key{pem2}->pem . $key{pem}->pem);
+    becomes($token{pem2}, 'alice', 'a key more in a PEM file');
+    is all($token{pem}), 'alice', 'beside the other';
+};
+
+
+subtest 'what is of no use' => sub {
+    my %rubbish = (
+        'empty' => '', 'half' => '{"keys":[{"kty":"EC","crv":"P-2',
+        'no set' => '{"kty":"EC"}', 'no keys' => '{"keys":[]}',
+        'bytes' => join('', map { chr } 0 .. 255),
+        'deep' => '[' x 100_000,
+        'long' => '{"keys":[]}' . ' ' x 1_100_000,
+        'weak' => Admission::Keys::jwks({ kty => 'RSA', e => 'AQAB',
+                                          n => b64url("\xff" x 128) }),
+    );
+
+    for my $name (sort keys %rubbish) {
+        my $mark = $nginx->log_mark;
+
+        put('keys.json', $rubbish{$name});
+
+        my $told = wait_until {
+            all($token{new});
+            $nginx->error_log($mark) =~ m{the keys of ".*/keys.json" stay}
+        } 10 + 20 * slow;
+
+        ok $told, "$name: the log says so";
+        is all($token{new}), 'alice', 'the keys that were there stay';
+    }
+
+    my $mark = $nginx->log_mark;
+    unlink $nginx->dir . '/keys.json';
+    ok((wait_until { all($token{new});
+                     $nginx->error_log($mark) =~ /No such file/ }
+        10 + 20 * slow), 'gone: the log says so');
+    is all($token{new}), 'alice', 'the keys that were there stay';
+
+    put('keys.json', Admission::Keys::jwks($key{next}));
+    becomes($token{next}, 'alice', 'and a good one counts again');
+    becomes($token{new}, '-', 'in their place');
+};
+
+
+subtest 'many keys' => sub {
+    my $jwk = $key{old}->jwk;
+    my @many = map { { %$jwk, kid => "key-$_" } } 1 .. 100;
+
+    put('keys.json', Admission::Keys::jwks(@many, $key{new}, $key{next}));
+    becomes($token{new}, 'alice', '100 keys, and one that is the right one');
+
+    my @more = map { { %$jwk, kid => "key-$_", x5c => ['A' x 1000] } } 1 .. 850;
+    my $text = Admission::Keys::jwks(@more, $key{old}, $key{next});
+    cmp_ok length $text, '>', 900_000, 'close to a megabyte';
+    put('keys.json', $text);
+    becomes($token{old}, 'alice', 'is read');
+
+    put('keys.json', Admission::Keys::jwks(@many));
+    becomes($token{next}, '-', 'a key that goes');
+    is all($key{old}->token('ES256', \%alice, header => { kid => undef })),
+        'alice', 'a token that names none of many';
+};
+
+
+subtest 'a flood of bad signatures' => sub {
+    # each costs as much as can be: it names no key, and there are many
+
+    my @slow = map { $key{slow}->jwk(kid => "slow-$_") } 1 .. 8;
+
+    put('keys.json', Admission::Keys::jwks($key{old}, @slow));
+    becomes($key{slow}->token('ES384', \%alice, header => { kid => 'slow-1' }),
+            'alice', 'keys');
+    all($token{old});
+
+    my $good = $key{old}->token('ES256', { userId => 'bob' });
+    my ($payload) = (split /\./, $token{old})[1];
+    my $header = b64url(json_encode({ alg => 'ES384' }));
+    my ($n, $looked, $bound) = (0, 0);
+
+    until ($bound || $n == 1000) {
+        my $signature = b64url(pack 'N N x40 N N x40', ++$n, 1, 1, 1);
+        my $r = get($nginx->port, '/',
+                    bearer => join('.', $header, $payload, $signature),
+                    headers => [ 'X-Real-Ip' => '192.0.2.1' ]);
+
+        $r->status == 503 ? $bound = $r : $looked++;
+    }
+
+    ok $bound, "an address is bound after $n of them" or return;
+    cmp_ok $bound->header('Retry-After') // 0, '>=', 1, 'Retry-After';
+    is $bound->json->{code}, 'UNAVAILABLE', 'as when something is away';
+    cmp_ok $looked, '>=', 2, 'but a few are looked at';
+
+    my %from = (headers => [ 'X-Real-Ip' => '192.0.2.1' ]);
+
+    is get($nginx->port, '/', bearer => $token{old}, %from)->status, 200,
+        'a token of that address that is remembered'
+        for 1 .. 4;
+    is id($good, headers => [ 'X-Real-Ip' => '192.0.2.2' ]), 'bob',
+        'one of another address, never seen before';
+
+    like read_file($nginx->dir . '/why.log'),
+        qr/^192\.0\.2\.1 "error" "too many bad signatures"$/m, 'the verdict';
+};
+
+done_testing;
