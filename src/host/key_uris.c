@@ -33,7 +33,7 @@ typedef struct {
     u_char         *coming;          /* what is to take its place; NULL: none */
     ngx_uint_t      next;            /* version that it will be */
     ngx_msec_t      got;             /* when it last answered */
-    ngx_msec_t      asked;           /* a mark: 0 is never, or in vain */
+    ngx_msec_t      asked;           /* a mark: 0 is never */
     ngx_uint_t      asking;          /* bool: since then */
     ngx_uint_t      failed;          /* bool: the last time it did not answer */
 } ngx_adm_keys_entry_t;
@@ -466,20 +466,4 @@ ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry)
     if (entry->coming) {
         ngx_slab_free_locked(ngx_adm_zone->shpool, entry->coming);
     }
-}
-
-
-void
-ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
-{
-    ngx_adm_keys_entry_t  *entry;
-
-    ngx_adm_zone_lock(ngx_adm_zone);
-
-    entry = ngx_adm_keys_entry_locked(source);
-
-    entry->asking = 0;
-    entry->asked = 0;
-
-    ngx_adm_zone_unlock(ngx_adm_zone);
 }

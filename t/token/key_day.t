@@ -6,6 +6,8 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use IO::Select;
+use Socket qw(SOL_SOCKET SO_LINGER);
 use Time::HiRes qw(time);
 
 use Admission::Backend;
@@ -197,35 +199,67 @@ subtest 'a flood of unknown keys' => sub {
     }
 
     is all('first'), 'first', 'who is known feels nothing';
+};
 
-    # while it hangs: nobody has it asked more often, by going or by waiting
 
-    later(10);
+# Nobody has it asked more often by going: the first of them asks, and its client
+# is not there any more when it is told that the wait is over.
 
-    my ($before, $start) = ($idp->hits, time);
-
-    kill STOP => $idp->{process}->pid;
-
-    # the first of them asks, and goes at once, as all of these do
-
-    for (1 .. 2 * $workers) {
+my %go = (
+    'a reset stream' => sub {
         my $h2 = Admission::HTTP2->connect($nginx->port('h2'));
         stream($h2, 1);
         $h2->reset(1);
         stream($h2, 3);
         $h2->body(3, 0.05);
         $h2->close;
-    }
+    },
+    'a reset connection' => sub {
+        my $http = Admission::HTTP->connect($nginx->port);
+        $http->send(Admission::HTTP::compose('GET', '/', bearer => unknown));
+        $http->read_until(qr/./, 0.05);
+        setsockopt $http->socket, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0);
+        $http->close;
+    },
+);
 
-    my $sent = flood(1);
-    my $most = most($start);
-    kill CONT => $idp->{process}->pid;
+for my $how (sort keys %go) {
+    subtest "while the service hangs, $how" => sub {
+        later(10);
 
-    wait_until { $idp->hits > $before } 10;
-    is all('first'), 'first', 'it goes on';
-    cmp_ok $idp->hits - $before, '<=', $most,
-        "$sent tokens while it hangs: once in ten seconds";
-};
+        my ($before, $start) = ($idp->hits, time);
+
+        kill STOP => $idp->{process}->pid;
+
+        $go{$how}->() for 1 .. 2 * $workers;
+
+        # some wait when it ends, some come after that, at each worker
+
+        my @open = ask_all();
+        IO::Select->new(map { $_->socket } @open)->can_read(20);
+        push @open, ask_all();
+
+        cmp_ok time - $start, '>', 4.5, 'the wait of the first is over';
+
+        kill CONT => $idp->{process}->pid;
+        $_->response for @open;
+
+        wait_until { $idp->hits > $before } 10;
+        is all('first'), 'first', 'it goes on';
+
+        my $asked = $idp->hits - $before;
+        cmp_ok $asked, '<=', most($start), 'once in ten seconds';
+    };
+}
+
+sub ask_all () {
+    my @open = map { Admission::HTTP->connect($nginx->port, timeout => 20) }
+               1 .. 4 * $workers;
+
+    $_->send(Admission::HTTP::compose('GET', '/', bearer => unknown)) for @open;
+
+    return @open;
+}
 
 
 subtest 'a new key is found in the flood' => sub {
