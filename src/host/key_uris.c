@@ -33,8 +33,9 @@ typedef struct {
     u_char         *coming;          /* what is to take its place; NULL: none */
     ngx_uint_t      next;            /* version that it will be */
     ngx_msec_t      got;             /* when it last answered */
-    ngx_msec_t      asked;           /* a mark: 0 is never */
-    ngx_uint_t      asking;          /* bool: since then */
+    ngx_msec_t      asked;           /* a mark: 0 is never, or in vain */
+    ngx_pid_t       asking;          /* since then; 0: nobody */
+    ngx_uint_t      handed_on;       /* bool: it was, since it was last asked */
     ngx_uint_t      failed;          /* bool: the last time it did not answer */
 } ngx_adm_keys_entry_t;
 
@@ -53,6 +54,7 @@ static void ngx_adm_keys_empty(ngx_adm_zone_t *zone);
 static ngx_adm_keys_entry_t *ngx_adm_keys_entry(ngx_adm_key_source_t *source);
 static ngx_adm_keys_entry_t *ngx_adm_keys_entry_locked(
     ngx_adm_key_source_t *source);
+static ngx_uint_t ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry);
 static ngx_int_t ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id,
     ngx_uint_t version, u_char *buf, size_t len);
 static ngx_int_t ngx_adm_keys_put(ngx_adm_key_source_t *source,
@@ -257,9 +259,7 @@ ngx_adm_keys_asking(ngx_adm_keyring_t *ring)
 
         entry = ngx_adm_keys_entry(&sources[i]);
 
-        if (entry && entry->asking
-            && ngx_adm_since(entry->asked) < NGX_ADM_KEYS_ONCE)
-        {
+        if (entry && entry->asking && ngx_adm_keys_recent(entry)) {
             return 1;
         }
     }
@@ -268,11 +268,30 @@ ngx_adm_keys_asking(ngx_adm_keyring_t *ring)
 }
 
 
+/* it was asked just now; a worker that died while it asked does not count */
+
+static ngx_uint_t
+ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
+{
+    ngx_pid_t  pid;
+
+    if (entry->asked == 0
+        || ngx_adm_since(entry->asked) >= NGX_ADM_KEYS_ONCE)
+    {
+        return 0;
+    }
+
+    pid = entry->asking;
+
+    return pid == 0 || pid == ngx_pid || kill(pid, 0) == 0
+           || ngx_errno != NGX_ESRCH;
+}
+
+
 ngx_int_t
 ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
 {
     ngx_int_t              rc;
-    ngx_uint_t             recent;
     ngx_adm_keys_entry_t  *entry;
 
     if (again) {
@@ -289,16 +308,13 @@ ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
 
     entry = ngx_adm_keys_entry_locked(source);
 
-    /* who asks and is not heard of for so long has died */
-
-    recent = entry->asked && ngx_adm_since(entry->asked) < NGX_ADM_KEYS_ONCE;
-
-    if (recent) {
+    if (ngx_adm_keys_recent(entry)) {
         rc = entry->asking ? NGX_AGAIN : entry->failed ? NGX_ERROR : NGX_BUSY;
 
     } else {
+        entry->handed_on = (entry->asked == 0 && entry->handed_on);
         entry->asked = ngx_adm_mark_now();
-        entry->asking = 1;
+        entry->asking = ngx_pid;
         rc = NGX_OK;
     }
 
@@ -466,4 +482,27 @@ ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry)
     if (entry->coming) {
         ngx_slab_free_locked(ngx_adm_zone->shpool, entry->coming);
     }
+}
+
+
+void
+ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
+{
+    ngx_adm_keys_entry_t  *entry;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    entry = ngx_adm_keys_entry_locked(source);
+
+    entry->asking = 0;
+
+    if (entry->handed_on) {
+        entry->failed = 1;
+
+    } else {
+        entry->handed_on = 1;
+        entry->asked = 0;
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
 }

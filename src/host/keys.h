@@ -48,17 +48,20 @@ ngx_uint_t ngx_adm_keys_asking(ngx_adm_keyring_t *ring);
 /*
  * A location may have to be asked: a token names a key that is not at hand, or,
  * with again, all is well but for the time.  NGX_OK: the caller does, and is to
- * call _answer(); NGX_AGAIN: somebody does; NGX_BUSY: somebody did just now, and
- * got an answer, or, NGX_ERROR, none; NGX_DECLINED: not yet.
+ * call _answer() or _abandon(); NGX_AGAIN: somebody does; NGX_BUSY: somebody
+ * did just now, and got an answer, or, NGX_ERROR, none; NGX_DECLINED: not yet.
  */
 ngx_int_t ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again);
 
-/*
- * What the location answered; NULL: nothing of use, or whoever asked is gone,
- * which does not have it asked any sooner.
- */
+/* what the location answered, NULL: nothing of use */
 void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
     const char *why, ngx_log_t *log);
+
+/*
+ * The caller goes before there is an answer: another that waits takes over, but
+ * once only, so that nobody has a location asked as often as they like by going.
+ */
+void ngx_adm_keys_abandon(ngx_adm_key_source_t *source);
 
 
 extern ngx_adm_zone_part_t  ngx_adm_keys_part;

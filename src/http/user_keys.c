@@ -36,7 +36,6 @@ typedef struct {
 /* of a subrequest */
 typedef struct {
     ngx_adm_key_source_t   *source;
-    ngx_log_t              *log;
     ngx_uint_t              done;        /* bool */
 } ngx_adm_user_keys_asker_t;
 
@@ -142,13 +141,12 @@ ngx_adm_user_keys_ask(ngx_http_request_t *r, ngx_adm_key_source_t *source)
     ps = ngx_palloc(r->pool, sizeof(ngx_http_post_subrequest_t));
 
     if (cln == NULL || ps == NULL) {
-        ngx_adm_keys_answer(source, NULL, "no memory", r->connection->log);
+        ngx_adm_keys_abandon(source);
         return NGX_ERROR;
     }
 
     asker = cln->data;
     asker->source = source;
-    asker->log = ngx_cycle->log;
     asker->done = 0;
 
     cln->handler = ngx_adm_user_keys_gone;
@@ -248,7 +246,7 @@ ngx_adm_user_keys_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
 
 /*
  * Its request was ended for an error, as of a client that is not there when it
- * is told that the wait is over.  The service has been asked all the same.
+ * is told that the wait is over.
  */
 
 static void
@@ -257,8 +255,7 @@ ngx_adm_user_keys_gone(void *data)
     ngx_adm_user_keys_asker_t *asker = data;
 
     if (!asker->done) {
-        ngx_adm_keys_answer(asker->source, NULL, "whoever asked is gone",
-                            asker->log);
+        ngx_adm_keys_abandon(asker->source);
     }
 }
 

@@ -18,7 +18,7 @@ use Admission::Keys;
 use Admission::Nginx;
 
 my %key = map { $_ => Admission::Keys->new('P-256', kid => $_) }
-          qw(first second unknown);
+          qw(first second third unknown);
 my $answer = test_dir . '/answer';
 my $workers = 4;
 
@@ -45,6 +45,7 @@ my $nginx = Admission::Nginx->start(
     vars => { IDP => $idp_port },
     http => <<'END');
     add_header X-Id $http_x_user_id;
+    add_header X-Pid $pid;
 
     server {
         listen 127.0.0.1:%%PORT%%;
@@ -202,8 +203,9 @@ subtest 'a flood of unknown keys' => sub {
 };
 
 
-# Nobody has it asked more often by going: the first of them asks, and its client
-# is not there any more when it is told that the wait is over.
+# The first of those who go asks, and its client is not there any more when it is
+# told that the wait is over, after 5 s.  Another takes over, once: by going
+# nobody has the service asked as often as they like.
 
 my %go = (
     'a reset stream' => sub {
@@ -218,14 +220,24 @@ my %go = (
         my $http = Admission::HTTP->connect($nginx->port);
         $http->send(Admission::HTTP::compose('GET', '/', bearer => unknown));
         $http->read_until(qr/./, 0.05);
-        setsockopt $http->socket, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0);
-        $http->close;
+        reset_connection($http);
     },
 );
 
+sub reset_connection ($http) {
+    setsockopt $http->socket, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0);
+    $http->close;
+}
+
+# what is allowed in so many seconds: at 0 and 5, 15 and 20, ...
+
+sub most_by_going ($seconds) {
+    return scalar grep { $_ % 15 == 0 || $_ % 15 == 5 } 0 .. $seconds;
+}
+
 for my $how (sort keys %go) {
     subtest "while the service hangs, $how" => sub {
-        later(10);
+        later(15);
 
         my ($before, $start) = ($idp->hits, time);
 
@@ -233,13 +245,17 @@ for my $how (sort keys %go) {
 
         $go{$how}->() for 1 .. 2 * $workers;
 
-        # some wait when it ends, some come after that, at each worker
+        # who waits meanwhile is told when the first goes, and when the one that
+        # took over does
+
+        for my $seconds (4.5, 9.5) {
+            my @open = ask_all();
+            IO::Select->new(map { $_->socket } @open)->can_read(20);
+            cmp_ok time - $start, '>', $seconds, 'the wait is over';
+            reset_connection($_) for @open;
+        }
 
         my @open = ask_all();
-        IO::Select->new(map { $_->socket } @open)->can_read(20);
-        push @open, ask_all();
-
-        cmp_ok time - $start, '>', 4.5, 'the wait of the first is over';
 
         kill CONT => $idp->{process}->pid;
         $_->response for @open;
@@ -248,7 +264,7 @@ for my $how (sort keys %go) {
         is all('first'), 'first', 'it goes on';
 
         my $asked = $idp->hits - $before;
-        cmp_ok $asked, '<=', most($start), 'once in ten seconds';
+        cmp_ok $asked, '<=', most_by_going(time - $start), 'twice, not thrice';
     };
 }
 
@@ -259,6 +275,63 @@ sub ask_all () {
     $_->send(Admission::HTTP::compose('GET', '/', bearer => unknown)) for @open;
 
     return @open;
+}
+
+
+# Who waits takes over from one that is gone, and has the answer.
+
+sub asks () {
+    my $http = Admission::HTTP->connect($nginx->port, timeout => 20);
+    my $worker = $http->request('GET', '/', bearer => token('first'))
+                      ->header('X-Pid');
+
+    $http->send(Admission::HTTP::compose('GET', '/', bearer => unknown));
+
+    return ($http, $worker);
+}
+
+sub waits ($other) {
+    my $http = Admission::HTTP->connect($nginx->port, timeout => 20);
+    my $worker = $http->request('GET', '/', bearer => token('first'))
+                      ->header('X-Pid');
+
+    return waits($other) if $worker eq $other;
+
+    $http->send(Admission::HTTP::compose('GET', '/', bearer => token('third')));
+
+    return $http;
+}
+
+my %end = (
+    'a worker that was killed' => sub ($http, $worker) {
+        $nginx->kill_worker(KILL => $worker);
+    },
+    'a client that has gone' => sub ($http, $worker) {
+        my $mark = $nginx->log_mark;
+        reset_connection($http);
+        wait_until { $nginx->error_log($mark) =~ /denied: keys of users/ } 10;
+    },
+);
+
+for my $who (sort keys %end) {
+    subtest "from $who" => sub {
+        service(@key{qw(first)});
+        later(700);
+        is_in_the_end('first', 'keys without the third');
+
+        service(@key{qw(first third)});
+        later(15);
+        kill STOP => $idp->{process}->pid;
+
+        my ($http, $worker) = asks;
+        select undef, undef, undef, 1;      # the other's wait ends later
+        my $waits = waits($worker);
+
+        $end{$who}->($http, $worker);
+        kill CONT => $idp->{process}->pid;
+
+        is $waits->response->header('X-Id'), 'third', 'the answer';
+    };
 }
 
 
