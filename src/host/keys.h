@@ -59,7 +59,7 @@ void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
 
 /*
  * The caller goes before there is an answer: another that waits takes over, but
- * once only, so that nobody has a location asked as often as they like by going.
+ * once only, so that nobody can have a location asked more often by going.
  */
 void ngx_adm_keys_abandon(ngx_adm_key_source_t *source);
 
