@@ -76,6 +76,13 @@ sub stop ($self) {
 
     $self->{process}->finish;
     kill KILL => -$pid;
+
+    # who is killed is there until it has had its turn on a processor
+
+    Admission::Test::wait_until {
+        !grep { $_->{group} == $pid } Admission::Test::processes()
+    };
+
     return;
 }
 

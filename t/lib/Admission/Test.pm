@@ -196,7 +196,7 @@ sub false () { return JSON::PP::false }
 
 # ---- processes
 
-# Living processes as {pid, ppid, title}; of one parent, if given.
+# Living processes as {pid, ppid, group, title}; of one parent, if given.
 
 sub processes ($parent = undef) {
     my @found;
@@ -205,7 +205,8 @@ sub processes ($parent = undef) {
         my ($pid) = $path =~ /(\d+)$/;
 
         open my $file, '<', "$path/stat" or next;
-        my ($state, $ppid) = (<$file> // '') =~ /^.*\) (\S) (\d+)/s or next;
+        my ($state, $ppid, $group)
+            = (<$file> // '') =~ /^.*\) (\S) (\d+) (\d+)/s or next;
         next if $state =~ /[ZX]/ || (defined $parent && $ppid != $parent);
 
         open $file, '<', "$path/cmdline" or next;
@@ -213,7 +214,8 @@ sub processes ($parent = undef) {
         $title =~ s/\0+$//;
         $title =~ tr/\0/ /;
 
-        push @found, { pid => $pid, ppid => $ppid, title => $title };
+        push @found, { pid => $pid, ppid => $ppid, group => $group,
+                       title => $title };
     }
 
     return @found;
