@@ -79,6 +79,9 @@ for my $block (@blocks) {
     $text =~ s/\b(8080|3000|6379)\b(?!:)/$port{$1}/g;
     $text =~ s{build/ngx_http_admission_module\.so}{$module}g;
 
+    # a test machine may be slow
+    $text =~ s{(admission_redis\s+redis:\S+);}{$1 timeout=5s;};
+
     if ($language eq 'sh') {
         next if !@sh && push @sh, $text;        # demo.sh, test.sh
 
