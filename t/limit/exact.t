@@ -12,7 +12,9 @@ use Admission::Redis;
 use Admission::Swarm;
 
 my $requests = int(20_000 / slow);
-my $clients = 50;
+
+# few: each is over its limit on a slow machine, too
+my $clients = int(24 / slow);
 my $limit = 10;
 
 my $redis = Admission::Redis->start;
@@ -22,7 +24,7 @@ my @nginx = map {
         workers => 2,
         vars => { REDIS => $redis->url },
         http => "access_log off;\n"
-                . "admission_redis %%REDIS%% timeout=5s;",
+                . "admission_redis %%REDIS%% timeout=60s;",
         server => <<"END")
         keepalive_requests 100000;
 
@@ -146,7 +148,7 @@ subtest 'log' => sub {
     my $monitor = monitor();
     my @names = map { "c$_" } 1 .. $clients;
     my $start = time;
-    my $passed = crowd('/log', int($requests / $clients), 0.06, @names);
+    my $passed = crowd('/log', int($requests / $clients), 0.03, @names);
     my @judgments = judgments($monitor);
 
     note sprintf '%d requests in %.1f s', scalar @judgments, time - $start;
