@@ -15,7 +15,7 @@ my $redis = Admission::Redis->start;
 
 my $nginx = Admission::Nginx->start(http => <<END, server => <<'END');
     admission_zone    admission:1m;
-    admission_redis   @{[ $redis->url ]} timeout=1s;
+    admission_redis   @{[ $redis->url ]} timeout=30s;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user;
 END

@@ -29,7 +29,7 @@ subtest 'each API answers its own calls' => sub {
 
     my $nginx = Admission::Nginx->start(
         http => <<END,
-        admission_redis @{[ $redis->url ]} timeout=1s;
+        admission_redis @{[ $redis->url ]} timeout=30s;
         $secrets
         admission_events { concert threshold=9; check threshold=9; }
 END
@@ -68,7 +68,7 @@ END
     # until Redis has been heard
 
     wait_until { $ask->('switches', '', 'GET status')->status == 200
-                 && $ask->('room', 'check/', 'GET admin/E')->status == 404 };
+                 && $ask->('room', 'check/', 'GET admin/E')->status == 404 } 20;
 
     for my $of (sort keys %calls) {
         for my $location (sort keys %api) {

@@ -32,7 +32,7 @@ my $nginx = Admission::Nginx->start(
     vars => { BACKEND => $backend->port, AUTH => $auth->port },
     files => { passwords => "alice:{PLAIN}secret\nbob:{PLAIN}secret\n" },
     http => <<"END" . <<'END',
-    admission_redis ${\ $redis->url} timeout=5s;
+    admission_redis ${\ $redis->url} timeout=30s;
     admission_secret tier1 $secret{tier1};
     admission_secret tier2 $secret{tier2};
     admission_secret user $secret{user};

@@ -255,8 +255,14 @@ sub walk ($nginx, $expected, %opt) {
     is get($port, "/x$args")->status, 200, 'it serves';
     is scalar($nginx->worker_pids), 1, 'one worker';
     unlike $nginx->error_log, qr/exited on signal/, 'the first';
-    my $log = read_file($nginx->dir . '/all.log');
-    like $log, qr/^\Q$_\E /m, "logged: $_" for qw(/x /sub/ssi /sub/mirror /error);
+
+    for my $path (qw(/x /sub/ssi /sub/mirror /error)) {
+        my $line = qr/^\Q$path\E /m;
+        my $log;
+
+        wait_until { ($log = read_file($nginx->dir . '/all.log')) =~ $line } 10;
+        like $log, $line, "logged: $path";
+    }
 }
 
 sub told ($event, $user = '') {
@@ -382,7 +388,7 @@ END2
     my $before = $backend->hits;
 
     is get($nginx->port, "/e/concert/$long?$user")->status, 200, 'a long path';
-    wait_until { $backend->hits == $before + 3 };
+    wait_until { $backend->hits == $before + 3 } 10;
 
     my %sent = map {
         my %h = map { @$_ } $_->{headers}->@*;
@@ -440,9 +446,15 @@ END
         is $answer->status, 200, $path;
     }
 
+    # the line comes a moment after the answer
+
     for my $log (qw(a b)) {
-        is scalar(() = read_file($nginx->dir . "/$log.log") =~ /\n/g), 16,
-            "log $log";
+        my $lines = sub () {
+            return scalar(() = read_file($nginx->dir . "/$log.log") =~ /\n/g);
+        };
+
+        wait_until { $lines->() >= 16 } 10;
+        is $lines->(), 16, "log $log";
         unlike read_file($nginx->dir . "/$log.log"), qr/user:/, 'nobody';
     }
 
@@ -509,12 +521,14 @@ END
         my $says = $step =~ /secrets|gates/ ? qr/^concert\|/ : qr/^\|/;
         my $all;
 
-        ok wait_until {
-            $all = get($port, '/auth/x', headers => \@other)->header('X-All');
+        ok +(wait_until {
+            $all = get($port, '/auth/x', headers => \@other)->header('X-All')
+                   // '';
             $all =~ $says
-        }, 'what the new one says' or diag $all;
+        } 20), 'what the new one says' or diag $all;
 
-        ok wait_until { $shown->() =~ /^\|/ }, 'a token that was ended is none';
+        ok +(wait_until { $shown->() =~ /^\|/ } 20),
+            'a token that was ended is none';
         $_->close for @open;
         $nginx->wait_old_workers(15, $old);
     }

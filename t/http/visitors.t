@@ -23,7 +23,7 @@ my $backend = Admission::Backend->start;
 
 my $nginx = Admission::Nginx->start(
     http => <<"END",
-    admission_redis  ${\ $redis->url} timeout=5s;
+    admission_redis  ${\ $redis->url} timeout=30s;
     admission_secret tier1 $secret{tier1};
     admission_secret tier2 $secret{tier2};
     admission_secret admin $secret{admin};
