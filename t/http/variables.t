@@ -507,6 +507,9 @@ END
         $_->send(Admission::HTTP::compose(GET => '/auth/x?delay=0.5',
                                           headers => \@other))
             for @open[3 .. 5];
+
+        # auth_request and the request itself, of each
+        ok +(wait_until { $backend->hits >= $hits + 6 } 20), 'on its way';
         my $old = ($nginx->worker_pids)[0];
         $nginx->reload(configuration($steps{$step}->%*), wait => 0);
 
