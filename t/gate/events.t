@@ -101,7 +101,8 @@ my $server = <<'END';
 END
 
 sub start_site (%opt) {
-    return waiting_site(http => $http, server => $server, %opt);
+    return waiting_site(http => $http, server => $server, timeout => '30s',
+                        %opt);
 }
 
 my $lines = 'concert threshold=2 vwr_rate=0; sale threshold=2 vwr_rate=0;
@@ -127,9 +128,9 @@ sub ask ($path, %opt) {
 
 # the line comes a moment after the answer
 sub logged ($pattern, $what, $of = $site) {
-    ok wait_until {
+    ok +(wait_until {
         read_file($of->nginx->dir . '/events.log') =~ /^$pattern$/m
-    }, $what or diag read_file($of->nginx->dir . '/events.log');
+    } 10), $what or diag read_file($of->nginx->dir . '/events.log');
 }
 
 my @bad = ('sale;x=1', 'sale%3bx=1', ';sale', 'sale%20', '%20sale', 'sale%0a',
@@ -160,7 +161,7 @@ sub all_bad ($when, @who) {
 
 all_bad('idle', @ann);
 operator($site, POST => 'activate/sale');
-wait_until { ask('/t1-auto/sale') ne '200' };
+wait_until { ask('/t1-auto/sale') ne '200' } 20;
 all_bad('active', @ann);
 all_bad('with tokens', @ann, cookies => {
     'urr-entry-token' => entry('sale'),
@@ -319,7 +320,7 @@ $site->admin(PUT => 'threshold/%s?threshold=5');
 $site->{event} = 'concert';
 post($port, '/api/queue/check/set', @ann);
 
-ok wait_until(sub { any($_) eq '200' }, 5), "named by an operator: $_"
+ok wait_until(sub { any($_) eq '200' }, 20), "named by an operator: $_"
     for qw(room set);
 is any('ROOM'), '200', 'in any case';
 
@@ -330,7 +331,7 @@ my $listed = start_site(events => $lines, redis => $site->redis,
                         backend => $site->{backend});
 my @listed = (port => $listed->port, @ann);
 
-wait_until { ask('/t2/nothing', @listed) =~ /^404/ } 10;
+wait_until { ask('/t2/nothing', @listed) =~ /^404/ } 20;
 
 for my $way ('t1-on', 't1-auto', 't2', 't2-free', 'two', 'auto', 'status') {
     is ask("/$way/$_", @listed), '404 UNKNOWN_EVENT', "listed: $way: $_"
@@ -395,9 +396,9 @@ is ask('/any/x', @new, cookies => { 'urr-entry-token' => entry($$_[0]) }),
 
 $site->redis->sigcont;
 
-ok wait_until(sub { ask('/t1-auto/nothing', @new) eq '404 UNKNOWN_EVENT' }, 10),
+ok wait_until(sub { ask('/t1-auto/nothing', @new) eq '404 UNKNOWN_EVENT' }, 20),
     'once it is, it is denied';
-ok wait_until(sub { ask('/t2/nothing', @new) eq '404 UNKNOWN_EVENT' }, 10),
+ok wait_until(sub { ask('/t2/nothing', @new) eq '404 UNKNOWN_EVENT' }, 20),
     'by tier 2 as well, once the list was read';
 is ask('/t1-on/nothing', @new), '404 UNKNOWN_EVENT', 'and with "on"';
 
@@ -407,7 +408,7 @@ is ask('/t1-on/nothing', @new), '404 UNKNOWN_EVENT', 'and with "on"';
 $site->redis->sigstop;
 
 my $first = start_site(events => "concert;", redis => $site->redis,
-                       backend => $site->{backend}, timeout => '5s');
+                       backend => $site->{backend});
 my $waiting = Admission::HTTP->connect($first->port);
 
 $waiting->send("GET /t1-auto/nothing HTTP/1.1\r\nHost: a\r\n\r\n");

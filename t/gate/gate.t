@@ -92,7 +92,7 @@ sub ask ($path, %opt) {
     wait_until {
         $log = substr read_file($nginx->dir . '/verdicts.log'), $mark;
         $log =~ /\n/;
-    };
+    } 10;
 
     my (undef, $verdict) = split / /, $log;
     my $code = ($response->json // {})->{code} // '';

@@ -8,7 +8,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    workers => 1,
+    workers => 1, timeout => '30s',
     events => 'default threshold=1 restore_wait=30s admit_interval=100ms;');
 
 my $entry = $site->call(0, 'ann', POST => 'check')->json->{entryToken};
@@ -25,9 +25,9 @@ is(request($site->port, 'GET', '/gated', bearer => $site->user('ann'),
    'ann passes the gate');
 
 my $begun = wait_until {
-    $site->redis->cmd('HGET', $site->key('state'), 'restore') } 5;
+    $site->redis->cmd('HGET', $site->key('state'), 'restore') } 20;
 ok($begun, 'the restore begins');
-my $back = wait_until { exists $site->look->{active}{ann} } 5;
+my $back = wait_until { exists $site->look->{active}{ann} } 20;
 ok($back, 'ann has her slot');
 is($site->call(0, 'cho', POST => 'check')->json->{status}, 'queued',
    'who comes now waits');

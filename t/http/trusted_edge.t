@@ -23,17 +23,18 @@ my $sink_port = free_port;
 
 # what it is sent, as it comes: FastCGI, uwsgi and SCGI; each gets no answer
 
+my $listen = IO::Socket::INET->new(
+    LocalAddr => '127.0.0.1', LocalPort => $sink_port, Listen => 8,
+    ReuseAddr => 1) or die $@;
+
 Admission::Test::register(Admission::Process->start(
     name => 'sink', code => sub {
-        my $listen = IO::Socket::INET->new(
-            LocalAddr => '127.0.0.1', LocalPort => $sink_port, Listen => 8,
-            ReuseAddr => 1) or die $@;
-
         while (my $socket = $listen->accept) {
             sysread $socket, my $bytes, 65536;
             write_file('sink.bytes', $bytes);
         }
     }));
+close $listen;
 
 write_file(test_dir . '/edge.key', "$edge\n");
 
@@ -162,10 +163,12 @@ sub ask ($path, @headers) {
 
     my $response = get($port, $path, headers => \@headers);
 
+    # one that this sub did not ask for may come late
+
     wait_until {
-        $log = substr read_file($nginx->dir . '/seen.log'), $mark;
-        $log =~ /\n/;
-    };
+        ($log) = substr(read_file($nginx->dir . '/seen.log'), $mark)
+                 =~ /^(\Q$path\E .*\n)/m;
+    } 10;
 
     my @requests = $backend->requests;
 
@@ -318,7 +321,7 @@ for my $way (qw(fastcgi uwsgi scgi)) {
     is ask("/$way/x", 'X-Edge' => $edge, 'X-Seen' => 'yes')
         =~ s/^5\d\d/200/r, $PASS, $way;
 
-    my $bytes = wait_until { eval { read_file(test_dir . '/sink.bytes') } };
+    my $bytes = wait_until { eval { read_file(test_dir . '/sink.bytes') } } 10;
 
     like $bytes, qr/HTTP_X_SEEN/, "$way: the sink gets headers";
     unlike $bytes, qr/edge-secret|X_EDGE/i, "$way: but not this one";
