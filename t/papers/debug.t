@@ -19,7 +19,8 @@ plan(skip_all => 'NGINX is built without --with-debug')
 my $password = 'redis-password-of-the-tests';
 
 my $site = waiting_site(
-    workers => 1, log_level => 'debug', redis_opt => { password => $password },
+    workers => 1, log_level => 'debug', timeout => '30s',
+    redis_opt => { password => $password },
     events => 'default vwr_rate=0 threshold=1 admit_interval=100ms;',
     server => <<'END');
         location /strict { admission_tier2 on strict=on; empty_gif; }
@@ -198,7 +199,7 @@ my @lines;
 wait_until {
     @lines = lines_of($nginx->error_log($mark), 0);
     !defined missing(\@lines, @step);
-} 10;
+} 20;
 
 for my $of ([ 'what it did', @leave ], [ 'a step that lets in', @step ]) {
     my ($what, @patterns) = @$of;

@@ -16,7 +16,8 @@ my $ca = Admission::Certs->new('ca');
 my $other_ca = Admission::Certs->new('other-ca');
 my $cert = $ca->issue('node', 'IP:127.0.0.1');
 
-my $cluster = Admission::Cluster->start(tls => [ $ca, $cert ],
+# a node may stand still for a while before another one takes over
+my $cluster = Admission::Cluster->start(tls => [ $ca, $cert ], timeout => 5000,
                                         prefixes => [ 'shop:' ]);
 my $backend = Admission::Backend->start;
 my @masters = $cluster->masters;
@@ -29,7 +30,7 @@ sub example ($authority) {
 
     return Admission::Example->start('redis-cluster-tls', backend => $backend,
         change => [ @seeds,
-                    qr/timeout=200ms/ => 'timeout=' . 1000 * slow . 'ms',
+                    qr/timeout=200ms/ => 'timeout=' . 3000 * slow . 'ms',
                     qr{\S+/redis\.password} => password(),
                     qr{\S+/redis-ca\.pem} => 'tls_ca=' . $authority->cert ]);
 }
@@ -115,7 +116,11 @@ my $gone = $cluster->master_of("shop:{$events[2]}:queue");
 my $entered = post($port, "/api/queue/check/$events[2]", bearer => user('ann'))
               ->json->{entryToken};
 
-ok $gone->cmd('WAIT', 1, 20_000), 'its replica follows';
+{
+    local $gone->{timeout} = 30;
+    ok $gone->cmd('WAIT', 1, 20_000), 'its replica follows';
+}
+
 $gone->kill9;
 
 # what the replica had not yet heard, a step of the schedule say, is a loss:

@@ -134,7 +134,7 @@ sub waiting_room ($name, $port, $event, $token) {
             bearer => $operator)->status, 200,
         "$name: the operator turns it on";
 
-    wait_until { get($port, "/events/$event", @page)->status == 302 };
+    wait_until { get($port, "/events/$event", @page)->status == 302 } 20;
 
     my $sent = get($port, "/events/$event?a=1", @page);
 
@@ -154,7 +154,7 @@ sub waiting_room ($name, $port, $event, $token) {
         $check = get($port, "/vwr-api/check/$event/$ticket->{requestId}",
                      @visitor)->json;
         $check->{admitted}
-    };
+    } 20;
 
     ok $check->{admitted}, "$name: its turn comes";
 

@@ -13,7 +13,7 @@ my $doc = read_file(root . '/docs/logs.md');
 my ($format) = $doc =~ /^(    log_format admission .*?;)$/ms;
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 2, timeout => '300ms',
+    instances => 2, workers => 2, timeout => '2s',
     redis_opt => { password => 'redis-password-of-the-tests' },
     events => 'default threshold=1 restore_wait=2s admit_interval=100ms;',
     http => $format,
@@ -39,7 +39,7 @@ sub lines ($i, $pattern) {
 sub each_host ($what, @patterns) {
     my $all = sub ($pattern) { !grep { !lines($_, $pattern) } 0, 1 };
 
-    wait_until { !grep { !$all->($_) } @patterns } 15;
+    wait_until { !grep { !$all->($_) } @patterns } 30;
 
     for my $pattern (@patterns) {
         is(lines($_, $pattern), 1, "$what: one line, host $_: $pattern")
@@ -70,7 +70,7 @@ sub listed ($i) {
                    bearer => $Admission::Site::SECRETS{admin})->json->{age};
 }
 
-ok((wait_until { defined listed(0) && defined listed(1) }),
+ok((wait_until { defined listed(0) && defined listed(1) } 20),
    'both hosts have heard of all rooms');
 
 
@@ -94,7 +94,7 @@ subtest 'waiting rooms' => sub {
 subtest 'a queue is lost' => sub {
     $site->call($_ % 2, "u$_", POST => 'check') for 1 .. 6;
     wait_until { !grep { $site->call($_, 'u6', GET => 'status')
-                             ->json->{queueSize} != 5 } 0, 1 } 5;
+                             ->json->{queueSize} != 5 } 0, 1 } 20;
 
     mark;
     $site->redis->flushall;
@@ -114,7 +114,7 @@ subtest 'Redis hangs' => sub {
         crowd(GET => '/few');
         crowd(POST => '/api/queue/check/concert');
         !grep { !lines($_, qr/breaker open/) || !lines($_, qr/go by/) } 0, 1
-    } 20;
+    } 30;
 
     # both workers
     crowd(POST => '/api/queue/check/concert') for 1 .. 4;
@@ -130,7 +130,7 @@ subtest 'Redis hangs' => sub {
         crowd(GET => '/few');
         !grep { !lines($_, qr/breaker closed/) || !lines($_, qr/answers again/) }
              0, 1
-    } 20;
+    } 30;
 
     crowd(GET => '/few') for 1 .. 4;
 
@@ -144,12 +144,12 @@ subtest 'Redis hangs' => sub {
 subtest 'a reload meanwhile' => sub {
     mark;
     $site->redis->stop;
-    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ down/) } 10;
+    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ down/) } 30;
     $nginx[0]->reload;
     is(lines(0, qr/redis \S+ down/), 1, 'no line more');
 
     $site->redis->launch;
-    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ back/) } 10;
+    wait_until { crowd(GET => '/few'); lines(0, qr/redis \S+ back/) } 30;
     crowd(GET => '/few') for 1 .. 3;
     is(lines(0, qr/redis \S+ back after/), 1, 'back, once');
 };
@@ -162,7 +162,7 @@ subtest 'no token, no secret' => sub {
     wait_until {
         $ticket = post($site->port(0), '/vwr-api/assign/concert');
         $ticket->status == 200
-    } 10;
+    } 30;
 
     my @secret = ($ticket->cookie('admission-visitor'),
                   map { $site->user($_) } qw(ann u1));

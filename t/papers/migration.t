@@ -301,7 +301,7 @@ subtest 'the waiting room' => sub {
         'is off: its page goes on';
     is ask(POST => "/api/v1/admin/vwr/activate/$event", bearer => $operator),
         '200', 'is on';
-    wait_until { ask(GET => "/events/$event") ne '200' };
+    wait_until { ask(GET => "/events/$event") ne '200' } 20;
 
     for my $path ("/events/$event", "/events/$event/seats", "/queue/$event") {
         is ask(GET => $path, headers => \@page), '302', "$path: one waits";
@@ -336,7 +336,7 @@ subtest 'the waiting room' => sub {
                 . '?userId=anon-jan';
 
     ok wait_until(sub { ask(GET => $check, cookies => \%jar);
-                        $answer->json->{admitted} }, 10), 'its turn';
+                        $answer->json->{admitted} }, 20), 'its turn';
     $jar{'urr-vwr-token'} = $answer->json->{token};
     is ask(GET => "/events/$event", cookies => \%jar), '200', 'goes on';
 };

@@ -39,6 +39,7 @@ my $server = <<'END';
 END
 
 my $site = Admission::Site->start(
+    timeout => '30s',
     events => 'concert threshold=2 vwr_rate=0 "title=Spring Concert";
                full threshold=1; on vwr=on; off vwr=off;',
     http => <<END, server => <<'END2');
@@ -176,7 +177,7 @@ queue(DELETE => $leave, 'ann', 'leaves');
 queue(GET  => $status, 'ann', 'in, away', event => 'full', query => 'away=1');
 queue(DELETE => $leave, 'ann', 'leaves', event => 'full');
 wait_until { get($port, '/api/queue/status/full?away=1', bearer => $user{ben})
-             ->json->{status} eq 'ready' };
+             ->json->{status} eq 'ready' } 20;
 queue(GET  => $status, 'ben', 'called', event => 'full', query => 'away=1');
 queue(POST => $leave, 'ben', 'leaves', event => 'full');
 queue(POST => $check, 'ann', 'bad JSON', body => '{');
@@ -235,7 +236,7 @@ call(POST => $advance, 'caught up', @operator);
 call(GET => $poll, 'its turn, away', ticket => $ticket->{requestId}, @visitor,
      query => 'away=1');
 
-wait_until { get($port, '/vwr-api/status/concert')->json->{serving} };
+wait_until { get($port, '/vwr-api/status/concert')->json->{serving} } 20;
 
 my $turn = call(GET => $poll, 'admitted', ticket => $ticket->{requestId},
                 @visitor)->json;
@@ -260,7 +261,7 @@ my $used = post($port, '/tier1/queue/check/concert', bearer => $user{cho},
 fits($used, POST => $check, 'with one that another user has used');
 is $used->json->{code}, 'POSITION_USED', 'its code';
 
-my $unnamed = Admission::Site->start(redis => $site->redis,
+my $unnamed = Admission::Site->start(redis => $site->redis, timeout => '30s',
                                      events => 'default unlisted=1;');
 my ($first, $second) = map {
     post($unnamed->port, "/api/queue/check/unnamed-$_", bearer => $user{ann})
@@ -284,7 +285,7 @@ call(POST => $deactivate, 'deactivate', @operator);
 # ---- health
 
 call(GET => '/healthz', 'live');
-wait_until { get($port, '/readyz')->status == 200 };
+wait_until { get($port, '/readyz')->status == 200 } 20;
 call(GET => '/readyz', 'ready');
 
 

@@ -105,7 +105,8 @@ like $listing, qr{^-rw-r--r-- root/root .*\Q$so\E$}m, 'mode and owner';
 
 $ENV{ADMISSION_MODULE} = "$tree/$so";
 
-my $site = Admission::Site->start(events => 'default threshold=1;');
+my $site = Admission::Site->start(timeout => '30s',
+                                  events => 'default threshold=1;');
 
 is $site->call(0, ann => POST => 'check')->json->{status}, 'active',
     'the module lets in';

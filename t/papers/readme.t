@@ -77,6 +77,10 @@ for my $block (@blocks) {
     my ($language, $text) = @$block;
 
     $text =~ s/\b(8080|3000|6379)\b(?!:)/$port{$1}/g;
+
+    # a test machine may be slow
+    $text =~ s{^(\s*admission_redis\s+redis:\S+);}{$1 timeout=30s;}m;
+
     $text =~ s{build/ngx_http_admission_module\.so}{$module}g;
 
     # a test machine may be slow
