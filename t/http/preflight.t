@@ -234,8 +234,9 @@ subtest 'judged as any request' => sub {
         'and is refused without';
     is options('/dry/x', @preflight, { body => $body }),
         "200, OPTIONS [$body]", 'a dry run lets it pass';
-    like read_file($nginx->dir . '/verdicts.log'), qr/user\n\z/,
-        'with its verdict';
+    my $log = $nginx->dir . '/verdicts.log';
+    wait_until { read_file($log) =~ /user\n\z/ } 10;
+    like read_file($log), qr/user\n\z/, 'with its verdict';
 
     my $r = request($port, OPTIONS => '/x', headers => \@preflight, @in);
     like $r->header('RateLimit'), qr/^"book";r=/, 'it is charged';

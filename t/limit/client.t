@@ -17,7 +17,7 @@ my $redis = Admission::Redis->start;
 my $nginx = Admission::Nginx->start(
     vars => { REDIS => $redis->url },
     http => <<"END",
-    admission_redis %%REDIS%% timeout=2s;
+    admission_redis %%REDIS%% timeout=60s;
     admission_secret user $secret;
     admission_secret tier1 ${\ ('w' x 40)};
 END
@@ -43,6 +43,7 @@ END
         location /visitor/ { empty_gif; admission_user visitor;
                           admission_rate_limit visitor rate=2r/m; }
         location /slow/ { empty_gif; admission_rate_limit slow rate=100r/m; }
+        location = /now { stub_status; }
 END
 
 my $port = $nginx->port;
@@ -141,29 +142,37 @@ is_deeply [ keys_of('visitor') ], [ 'ip:192.0.2.40' ],
 
 # HTTP/2 streams that are reset, or whose connection closes
 
+# connections there are, or requests that wait, besides the one that looks
+
+sub now ($what) {
+    return get($port, '/now')->body =~ /$what: (\d+)/ ? $1 - 1 : -1;
+}
+
+wait_until { now('connections') == 0 } 10;
+
 my ($worker) = $nginx->worker_pids;
 my $fds = fd_count($worker);
 my $h2 = Admission::HTTP2->connect($nginx->port('h2'));
 
 $redis->sigstop;
 $h2->headers($_, 'GET', '/slow/') for 1, 3;
-sleep 0.1;
+ok +(wait_until { now('Writing') == 2 } 20), 'two streams wait';
 $h2->reset(1);
-sleep 0.1;
+ok +(wait_until { now('Writing') == 1 } 20), 'then one';
 $redis->sigcont;
 
 ok length $h2->body(3), 'a stream is reset, another one is answered';
 
 $redis->sigstop;
 $h2->headers($_, 'GET', '/slow/') for 5, 7;
-sleep 0.1;
+ok +(wait_until { now('Writing') == 2 } 20), 'two more wait';
 $h2->close;
-wait_until { fd_count($worker) <= $fds };
-cmp_ok fd_count($worker), '<=', $fds, 'a connection closes';
+ok +(wait_until { now('connections') == 0 } 20), 'a connection closes';
+ok +(wait_until { fd_count($worker) <= $fds } 20), 'and nothing else is open';
 $redis->sigcont;
 
 is statuses('/slow/', '192.0.2.50'), '200', 'and nothing else happens';
-ok +(wait_until { $redis->cmd('ZCARD', 'rate:slow:ip:127.0.0.1') == 4 }),
+ok +(wait_until { $redis->cmd('ZCARD', 'rate:slow:ip:127.0.0.1') == 4 } 20),
     'they cost their entries';
 
 done_testing;
