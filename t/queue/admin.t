@@ -203,7 +203,7 @@ is status("$api/none/concert", bearer => $operator), '404 NOT_FOUND',
 
 # until it has heard of Redis, a host does not know which events there are
 wait_until {
-    status("$api/other", bearer => $operator) eq '404 UNKNOWN_EVENT' } 5;
+    status("$api/other", bearer => $operator) eq '404 UNKNOWN_EVENT' };
 is status("$api/other", bearer => $operator), '404 UNKNOWN_EVENT',
     'no such event';
 is status("$api/a%20b", bearer => $operator), '400 INVALID_EVENT',

@@ -77,7 +77,7 @@ my %ids = (
 
 # until it has heard of Redis, a host does not know which events there are
 my $known = wait_until {
-    call('GET', '/api/queue/status/concerts')->status == 404 } 5;
+    call('GET', '/api/queue/status/concerts')->status == 404 };
 ok $known, 'the host knows which events there are';
 
 is answer(call('GET', "/api/queue/status/$_")), $ids{$_},

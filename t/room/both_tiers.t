@@ -25,7 +25,7 @@ for my $round (1 .. 4) {
 
     my $entered = wait_until {
         $site->call($round % 2, $in, POST => 'check')->json->{status}
-            eq 'active' } 5;
+            eq 'active' };
     ok($entered, "$in is in");
     request($site->port($_), 'POST', '/vwr-api/assign/concert') for 0, 1;
     is($site->call(0, $next, POST => 'check')->json->{status}, 'queued',
@@ -40,7 +40,7 @@ for my $round (1 .. 4) {
     $site->call(1, $in, POST => 'leave');
     my $let_in = wait_until {
         $site->call(1, $next, POST => 'check')->json->{status} eq 'active'
-    } 5;
+    };
     ok($let_in, "$next is let in");
     $site->call(0, $next, POST => 'leave');
 }

@@ -60,7 +60,7 @@ is($site->call(1, ann => POST => 'leave')->json->{message}, 'Left queue',
 my $in = wait_until {
     my $r = $site->call(1, cho => POST => 'check')->json;
     $r->{status} eq 'active' && $r
-} 5;
+};
 is($in->{status}, 'active', 'cho is let in');
 is(book(0, 'cho', headers => ['X-Queue-Entry-Token' => $in->{entryToken}])
    ->status, 200, 'and books');
@@ -73,7 +73,7 @@ $site->call(0, cho => DELETE => 'leave');
 for my $user (qw(dan eve)) {
     my $is_in = wait_until {
         $site->call(0, $user => POST => 'check')->json->{status} eq 'active'
-    } 5;
+    };
     ok($is_in, "$user is let in");
 }
 

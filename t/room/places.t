@@ -146,7 +146,7 @@ subtest 'spent, left, cleared' => sub {
 
     # in, and came
     set_threshold(1);
-    wait_until { join_queue('ann')->{status} eq 'active' } 5;
+    wait_until { join_queue('ann')->{status} eq 'active' };
     is(ask('ann', GET => 'status', place => $place{ann})->{status}, 'active',
        'ann is in');
     $redis->cmd('ZREM', $site->key('active'), 'ann');
@@ -186,7 +186,7 @@ subtest 'a beacon' => sub {
                           bearer => $site->user('dan'))->cookies;
     is_deeply([keys %$cookies], [], 'a beacon clears no cookie');
     $redis->cmd('ZADD', $site->key('leaving'), 1, 'dan');
-    my $went = wait_until { !@{ waiting() } } 5;
+    my $went = wait_until { !@{ waiting() } };
     ok($went, 'dan is gone when the time is over');
 };
 

@@ -34,7 +34,7 @@ sub assign ($i, $event = 'concert') {
 # how long until the host says so
 sub known ($i, $what, $code) {
     my $start = time;
-    wait_until { $code->(status($i)) } 5;
+    wait_until { $code->(status($i)) };
     my $took = time - $start;
     cmp_ok($took, '<', 1 * slow, sprintf '%s: known there after %.2f s', $what, $took);
 }
@@ -51,7 +51,7 @@ sub configure ($i, $from, $to) {
 
 
 for my $i (0, 1) {
-    my $on = wait_until { status($i, 'always')->{isActive} } 5;
+    my $on = wait_until { status($i, 'always')->{isActive} };
     ok($on, "vwr=on, instance $i");
 }
 is(admin(0, GET => 'status/always')->{setBy}, 'config', 'by whom');
@@ -93,7 +93,7 @@ known(1, 'the deactivation', sub ($s) { !$s->{isActive} });
 my $before = admin(0, GET => 'status/concert')->{activation};
 configure(0, 'always vwr=on;', 'always vwr=on; concert vwr=on;');
 my $start = time;
-wait_until { status(1)->{isActive} } 5;
+wait_until { status(1)->{isActive} };
 cmp_ok(time - $start, '<', 1.5 * slow, 'vwr=on by a reload is known there');
 my $after = admin(1, GET => 'status/concert');
 is_deeply([@$after{qw(activation nextPosition setBy)}],
@@ -113,8 +113,8 @@ ok($kept->{isActive} && $kept->{totalInQueue} == 200, 'kept, without Redis');
 my $last = assign(0)->{position};
 known(1, 'the last position', sub ($s) { $s->{totalInQueue} == $last });
 $redis->flushall;
-ok((wait_until { listed eq 'always concert' } 5), 'listed again');
-ok((wait_until { admin(0, GET => 'status/always')->{isActive} } 5), 'active');
+ok((wait_until { listed eq 'always concert' }), 'listed again');
+ok((wait_until { admin(0, GET => 'status/always')->{isActive} }), 'active');
 is(admin($_, GET => 'status/concert')->{activation}, $before,
    'the same activation') for 0, 1;
 cmp_ok(assign($_)->{position}, '>', $last + 999, 'well after the last one')

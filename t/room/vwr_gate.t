@@ -319,8 +319,8 @@ is post($dark->port, '/vwr-api/assign/concert')->json->{code}, 'UNAVAILABLE',
     'assign is out of order';
 
 $site->redis->sigcont;
-wait_until { operator($site, POST => 'activate/concert')->status == 200 } 5;
-wait_until { get($dark->port, '/events/')->status == 403 } 5;
+wait_until { operator($site, POST => 'activate/concert')->status == 200 };
+wait_until { get($dark->port, '/events/')->status == 403 };
 is get($dark->port, '/events/')->status, 403, 'Redis is back';
 
 # a request that comes before anything is known waits for it

@@ -46,7 +46,7 @@ operator($site, POST => 'activate/concert?resume=1');
 my $r;
 
 ok wait_until(sub { $r = check($site, $new, $ann, $ticket)->json;
-                    !$r->{admitted} }, 3),
+                    !$r->{admitted} }),
     'resumed: they wait';
 is $r->{position}, 1, 'at their place';
 

@@ -125,7 +125,7 @@ sub slow () {
 # The one loop that waits: runs the block until it returns something true,
 # which is returned, or until the time is over, then returns the last value.
 
-sub wait_until :prototype(&;$) ($block, $timeout = 5) {
+sub wait_until :prototype(&;$) ($block, $timeout = 10) {
     my $end = time + $timeout * slow;
 
     while (1) {

@@ -107,7 +107,7 @@ sub advance_past ($site, $event = $site->{event}) {
         Admission::Test::wait_until {
             my $r = get($port, "/vwr-api/status/$event")->json;
             $r->{serving} >= ($serving // 0) && !$r->{waitingCount};
-        } 3;
+        };
     }
 }
 
