@@ -10,7 +10,7 @@ use Admission::Waiting;
 use Time::HiRes qw(time);
 
 my $site = waiting_site(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'listed vwr_rate=3;
                fixed-on vwr=on vwr_rate=0;
                fixed-off vwr=off;
@@ -31,14 +31,14 @@ my $port = $site->port;
 
 sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
 
-# how long until an instance says so
+# how long until an instance says so: see below for all of them
+my @took;
+
 sub seen ($i, $what, $block) {
     my $start = time;
     my $ok = wait_until { $block->($i) };
-    my $took = time - $start;
-    ok $ok && $took < 1 * slow, "$what, instance $i, within a second"
-        or diag "$took s";
-    note sprintf '%s, instance %d: %.3f s', $what, $i, $took;
+    push @took, time - $start;
+    ok $ok, sprintf '%s, instance %d, after %.2f s', $what, $i, $took[-1];
 }
 
 sub status ($i, $event = 'concert') {
@@ -170,6 +170,12 @@ is operator($site, POST => 'activate/other')->status, 200, 'until activated';
 seen($_, 'an event of the API', sub ($i) {
     post($site->port($i), '/vwr-api/assign/other')->status == 200 }) for 0, 1;
 is get($port, '/open/?e=other')->status, 403, 'the gate knows it';
+
+# all within a second, but for what came while the machine stood still
+
+@took = sort { $a <=> $b } @took;
+cmp_ok $took[@took / 2], '<', 0.7 * slow, 'seen within a second, mostly sooner';
+cmp_ok $took[-3], '<', 1 * slow, 'hardly ever later';
 
 
 # ---- who may

@@ -8,7 +8,15 @@ use Admission::HTTP;
 use Admission::JWT;
 use Admission::Site;
 
-my $site = Admission::Site->start(instances => 2);
+my $site = Admission::Site->start(
+    instances => 2, timeout => '5s',
+    server => 'location = /readyz { admission_health ready; }');
+
+# a host that has just come to Redis lets nobody in for a moment where there are
+# users already
+for my $port ($site->ports) {
+    wait_until { get($port, '/readyz')->status == 200 };
+}
 
 sub book ($i, $user, @more) {
     return request($site->port($i), 'POST', '/api/reservations',

@@ -10,7 +10,7 @@ use Admission::Site;
 use Digest::SHA qw(hmac_sha256);
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default threshold=0 admit_interval=200ms;
                other   threshold=0;');
 my $redis = $site->redis;
@@ -149,8 +149,9 @@ subtest 'spent, left, cleared' => sub {
     wait_until { join_queue('ann')->{status} eq 'active' };
     is(ask('ann', GET => 'status', place => $place{ann})->{status}, 'active',
        'ann is in');
-    $redis->cmd('ZREM', $site->key('active'), 'ann');
+    # in this order: nobody else is let in meanwhile
     set_threshold(0);
+    $redis->cmd('ZREM', $site->key('active'), 'ann');
     is(ask('ann', GET => 'status', place => $place{ann})->{status},
        'not_in_queue', 'the place is spent');
     is(join_queue('ann', place => $place{ann})->{position}, 4,

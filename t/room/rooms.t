@@ -9,8 +9,8 @@ use Admission::Site;
 use Time::HiRes qw(time sleep);
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 2, timeout => '2s',
-    events => 'default threshold=2; always vwr=on; slow vwr_rate=5;',
+    instances => 2, workers => 2, timeout => '5s',
+    events => 'default threshold=2 vwr_rate=5; always vwr=on;',
     server => <<'END');
         location /vwr-api/ { admission_vwr_api; }
         location /admin/vwr/ { admission_admin_api; }
@@ -31,12 +31,14 @@ sub assign ($i, $event = 'concert') {
     return request($site->port($i), 'POST', "/vwr-api/assign/$event")->json;
 }
 
-# how long until the host says so
+# how long until the host says so: see the end for all of them
+my @took;
+
 sub known ($i, $what, $code) {
     my $start = time;
-    wait_until { $code->(status($i)) };
-    my $took = time - $start;
-    cmp_ok($took, '<', 1 * slow, sprintf '%s: known there after %.2f s', $what, $took);
+    my $known = wait_until { $code->(status($i)) };
+    push @took, time - $start;
+    ok($known, sprintf '%s: known there after %.2f s', $what, $took[-1]);
 }
 
 sub listed {
@@ -79,10 +81,10 @@ is_deeply([sort { $a <=> $b } keys %seen], [1 .. 200], 'each position once');
 known($_, 'positions', sub ($s) { $s->{totalInQueue} == 200 }) for 0, 1;
 
 admin(0, PUT => 'rate/concert?rate=0');
+my $stands = $redis->cmd('HGET', $site->key('vwr'), 'serving');
+known(1, 'the last of the counter', sub ($s) { $s->{serving} == $stands });
 sleep 1;
-my $stood = status(1)->{serving};
-sleep 1;
-is(status(1)->{serving}, $stood, 'the rate of 0 is known there');
+is(status(1)->{serving}, $stands, 'the rate of 0 is known there');
 is(admin(1, POST => 'advance/concert')->{servingCounter} // 0, 200, 'advance');
 known(0, 'advance', sub ($s) { $s->{serving} == 200 });
 
@@ -92,9 +94,7 @@ admin(0, POST => 'deactivate/concert');
 known(1, 'the deactivation', sub ($s) { !$s->{isActive} });
 my $before = admin(0, GET => 'status/concert')->{activation};
 configure(0, 'always vwr=on;', 'always vwr=on; concert vwr=on;');
-my $start = time;
-wait_until { status(1)->{isActive} };
-cmp_ok(time - $start, '<', 1.5 * slow, 'vwr=on by a reload is known there');
+known(1, 'vwr=on by a reload', sub ($s) { $s->{isActive} });
 my $after = admin(1, GET => 'status/concert');
 is_deeply([@$after{qw(activation nextPosition setBy)}],
           [$before, 200, 'config'], 'resumed');
@@ -124,5 +124,10 @@ is(admin(0, GET => 'status/concert')->{rate}, 0, 'and the rate set');
 my $stats = $redis->stats;
 is_deeply([grep { /^(?:keys|scan|hscan|zscan)$/ } keys %$stats], [],
           'no search through keys');
+
+# all within a second, but for a few that came while the machine stood still
+@took = sort { $a <=> $b } @took;
+cmp_ok($took[@took / 2], '<', 0.7 * slow, 'known within a second, mostly sooner');
+cmp_ok($took[-4], '<', 1 * slow, 'hardly ever later');
 
 done_testing;
