@@ -9,18 +9,38 @@ use Admission::Scripts;
 
 plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
 
-my $redis = Admission::Redis->start(clock => 1);
-my $clock = 0;
+my $redis = Admission::Redis->start;
 my $events = 0;
 
+# The time is what the test says: nothing but go_by() moves it.
+
+my $us = 1_750_000_000_000_000;
+
+sub go_by ($seconds) {
+    $us += int($seconds * 1e6);
+    $redis->cmd('MSET', seconds => int($us / 1e6), us => $us % 1_000_000);
+}
+
+sub now_ms () { return int($us / 1000) }
+
+sub timed () { s/call\('TIME'\)/call('MGET', 'seconds', 'us')/g or die }
+
 sub event (%opt) {
-    return Admission::Scripts->new($redis, event => 'e' . ++$events, %opt);
+    go_by(0);
+    return Admission::Scripts->new($redis, event => 'e' . ++$events,
+                                   edit => \&timed, %opt);
 }
 
 # So many seconds pass, in which the event has had its steps.
 sub later ($e, $s) {
-    $redis->set_clock($clock += $s);
+    go_by($s);
     $redis->cmd('HINCRBY', $e->key('state'), $_, 1000 * $s) for qw(step busy);
+}
+
+# A step of the next interval: one that may let in.
+sub next_step ($e) {
+    go_by($e->{admit_interval} / 1000);
+    return $e->step;
 }
 
 
@@ -37,12 +57,12 @@ subtest 'in at once, then in order' => sub {
     is($e->ask('d')->{position}, 2, 'fourth at 2');
     is($e->ask('c')->{position}, 1, 'again: the same place');
 
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], [qw(a b)], 'nobody more');
 
     $e->leave('a');
     is($e->ask('f')->{state}, 'waiting', 'a free slot is not for newcomers');
-    is($e->next_step->{position}, 1, 'one let in');
+    is(next_step($e)->{position}, 1, 'one let in');
     is_deeply([$e->active], [qw(b c)], 'the first of the line');
     is_deeply([$e->waiting], [qw(d f)], 'the others wait');
     is($e->ask('c')->{state}, 'in', 'and knows');
@@ -70,11 +90,11 @@ subtest 'threshold by the API' => sub {
     is($e->ask('a')->{state}, 'waiting', '0 pauses');
     $e->admin('set', 1);
     $e->ask('b');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'one');
     is($e->admin->{api_threshold}, 1, 'told');
     is($e->admin('unset')->{threshold}, 2, 'back to the configuration');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], [qw(a b)], 'two');
 };
 
@@ -123,7 +143,7 @@ subtest 'a place is spent by coming in' => sub {
     my $place = $e->ask('b');
     $e->ask('c');
     $e->leave('a');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['b'], 'b is in');
     is($e->ask('b', place => $place)->{state}, 'in', 'and comes');
     $redis->cmd('ZREM', $e->key($_), 'b') for qw(active active-seen admitted);
@@ -140,16 +160,16 @@ subtest 'a claim that is not made' => sub {
     my $place = $e->ask('b');
     $e->ask('c');
     $e->leave('a');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['b'], 'b is let in');
     later($e, 350);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['c'], 'b did not come: c is let in');
     cmp_ok($redis->cmd('ZSCORE', $e->key('revoked'), 'b'), '>', 0,
            'a token of b would be refused');
     is($e->ask('c')->{state}, 'in', 'c came');
     later($e, 350);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['c'], 'and stays');
 
     my $back = $e->ask('b', mode => 'status', place => $place);
@@ -169,7 +189,7 @@ subtest 'active slots' => sub {
     is($renewed->{adm}, $in->{adm}, 'the same admission');
     cmp_ok($renewed->{expires}, '>', $in->{expires}, 'renewed');
     later($e, 250);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'still in');
 
     later($e, 200);
@@ -177,7 +197,7 @@ subtest 'active slots' => sub {
        int($in->{adm} / 1000) + 900_000, 'to the cap');
     later($e, 250);
     is($e->ask('a', mode => 'status')->{state}, 'out', 'out');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['b'], 'and not beyond');
 };
 
@@ -212,7 +232,7 @@ subtest 'priority of tier 1' => sub {
 
     # in, and left: no priority any more; and still nobody else's
     $e->admin('set', 1);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'a is in');
     is($e->ask('thief', tier1 => $token->($p1))->{state}, 'used',
        'the position stays used');
@@ -344,7 +364,7 @@ subtest 'expired slots, in bounded steps' => sub {
     for (1 .. 10) {
         last if !$e->step->{score};
     }
-    $e->next_step;
+    next_step($e);
     is($e->admin->{active}, 51, 'all gone, all in');
 };
 
@@ -358,7 +378,7 @@ subtest 'dropped before let in' => sub {
     later($e, 700);
     $e->ask($_) for qw(a b);
     $e->leave('a');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['b'], 'who is gone gets no slot');
 };
 
@@ -368,7 +388,7 @@ subtest 'a beacon' => sub {
 
     $e->ask($_) for qw(a b);
     $e->leave($_, 1) for qw(a b);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'not at once');
 
     $e->ask('a');
@@ -376,7 +396,7 @@ subtest 'a beacon' => sub {
        'a heartbeat undoes it');
 
     $redis->cmd('ZADD', $e->key('leaving'), 1, 'b');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->waiting], [], 'b is gone after the time');
     ok($redis->cmd('ZSCORE', $e->key('done'), 'b'), 'as by leaving');
 };
@@ -413,16 +433,16 @@ subtest 'loss of data' => sub {
        'an entry token is a slot');
 
     $e->admin('set', 10);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'nobody is let in while it lasts');
     $e->admin('set', 2);
 
     later($e, 90);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'two are known to be in: none free');
 
     $e->admin('set', 3);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], [qw(a c)], 'then in order');
 };
 
@@ -436,10 +456,10 @@ subtest 'a gap' => sub {
 
     # no step has run for five minutes
     $redis->cmd('HSET', $e->key('state'), 'clean', 0);
-    $redis->set_clock($clock += 300);
+    go_by(300);
 
     is($e->ask('d')->{state}, 'waiting', 'no slot by expiry');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['a'], 'nobody loses a slot');
     is_deeply([$e->waiting], [qw(b c d)], 'nobody is swept out');
     is($e->ask('a', mode => 'heartbeat')->{state}, 'in', 'it is renewed');
@@ -448,7 +468,7 @@ subtest 'a gap' => sub {
     $redis->cmd('HSET', $e->key('state'), 'gap', 0, 'settle', 0);
     later($e, 300);
     $e->ask($_, mode => 'status') for qw(b c);
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['b'], 'then as ever');
 };
 
@@ -464,10 +484,10 @@ subtest 'an event that comes to life again is no gap' => sub {
                 'busy', $step - 60_000);
 
     is($e->ask('b')->{state}, 'in', 'somebody comes');
-    $e->next_step;
+    next_step($e);
     later($e, 350);
     $e->ask('c');
-    $e->next_step;
+    next_step($e);
     is_deeply([$e->active], ['c'], 'slots end as ever');
 };
 
@@ -485,10 +505,9 @@ subtest 'late, and missed' => sub {
         my $e = event(threshold => 3, claim_ttl => 1000, active_ttl => 60_000);
 
         $e->ask($_) for qw(ann ben cho dan);    # dan waits
-        $e->next_step;
+        next_step($e);
 
-        my ($s, $us) = $redis->cmd('TIME')->@*;
-        my $now = $s * 1000 + int $us / 1000;
+        my $now = now_ms;
 
         # as if nothing had been heard of for 20 s
         $redis->cmd('HSET', $e->key('state'), 'step', $now - 20_000,
@@ -510,11 +529,10 @@ subtest 'late, and missed' => sub {
     my $e = event(threshold => 1);
     $e->ask('ann');
     $e->step;
-    my ($s, $us) = $redis->cmd('TIME')->@*;
-    my $now = $s * 1000 + int $us / 1000;
 
-    $redis->cmd('HSET', $e->key('state'), 'step', $now - 20_000, 'stepped',
-                $now - 20_000, 'busy', $now - 20_000, 'due', $now - 20_000);
+    my $now = now_ms;
+    $redis->cmd('HSET', $e->key('state'),
+                map { $_ => $now - 20_000 } qw(step stepped busy due));
     $e->{host} = { ms => $now - 15_000, in_touch => 3_600_000 };
     $e->step;
     cmp_ok($redis->cmd('HGET', $e->key('state'), 'gap') // 0, '>', $now,
@@ -529,10 +547,9 @@ subtest 'nothing is due' => sub {
     $e->ask('ann');
     $e->step;
 
-    my ($s, $us) = $redis->cmd('TIME')->@*;
-    my $now = $s * 1000 + int $us / 1000;
-    my $due = $redis->cmd('HGET', $e->key('state'), 'due');
-    cmp_ok(abs($due - $now - 60_000), '<', 2000, 'when the slot ends');
+    my $now = now_ms;
+    is($redis->cmd('HGET', $e->key('state'), 'due'), $now + 60_000,
+       'when the slot ends');
 
     # 50 s later, on a host that is in touch for 20 s
     $redis->cmd('HINCRBY', $e->key('state'), $_, -50_000)
@@ -549,27 +566,24 @@ subtest 'nothing is due' => sub {
     my $f = event(threshold => 2, active_ttl => 60_000);
     $f->ask('ann');
     $f->step;
-    ($s, $us) = $redis->cmd('TIME')->@*;
     $redis->cmd('HINCRBY', $f->key('state'), $_, -50_000)
         for qw(step stepped busy);
-    $f->{host} = { ms => $s * 1000 + int $us / 1000, in_touch => 500 };
+    $f->{host} = { ms => now_ms, in_touch => 500 };
     is($f->ask('ben')->{state}, 'waiting', 'out of touch just now: nobody is in');
 
     # once: 2 s later, and still without a step
     my $g = event(threshold => 2, active_ttl => 60_000);
     $g->ask('ann');
     $g->step;
-    ($s, $us) = $redis->cmd('TIME')->@*;
     $redis->cmd('HINCRBY', $g->key('state'), $_, -50_000)
         for qw(step stepped busy);
-    $g->{host} = { ms => $s * 1000 + int $us / 1000, in_touch => 500 };
+    $g->{host} = { ms => now_ms, in_touch => 500 };
     is($g->admin->{did}, 64, 'the host is told of it');
     is($g->admin->{did}, 0, 'and not again');
 
     $redis->cmd('HINCRBY', $g->key('state'), 'settle', -2000);
     $redis->cmd('HINCRBY', $g->key('state'), 'met', -2_000_000);
-    ($s, $us) = $redis->cmd('TIME')->@*;
-    $g->{host} = { ms => $s * 1000 + int $us / 1000, in_touch => 2600 };
+    $g->{host} = { ms => now_ms, in_touch => 2600 };
     my $in = $g->ask('ben');
     is_deeply([ @$in{qw(state did)} ], [ 'in', 2 + 1 ],
               'when all have been heard who comes is in');
@@ -672,7 +686,7 @@ subtest 'everything expires, but what an operator set' => sub {
     $redis->cmd('HSET', $e->key('vwr'), 'activation', 5);
     $e->ask($_) for qw(a b c);
     $e->admin('set', 2);
-    $e->next_step;
+    next_step($e);
     $e->leave('a');
     $e->leave('c', 1);
 

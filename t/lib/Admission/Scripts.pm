@@ -108,18 +108,6 @@ sub admin ($self, $what = 'look', $value = 0) {
 }
 
 
-# A step of the next interval: one that may let in.
-
-sub next_step ($self) {
-    my $answer = $self->step;
-    my $slot = sub ($us) { int($us / 1000 / $self->{admit_interval}) };
-    my $from = $slot->($answer->{us});
-
-    wait_until { $answer = $self->step; $slot->($answer->{us}) > $from } 5;
-    return $answer;
-}
-
-
 # Who is in, who waits (in order).
 
 sub active ($self) {
