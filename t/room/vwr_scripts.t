@@ -6,7 +6,6 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 use Admission::Redis;
 use Admission::Rooms;
-use Time::HiRes qw(sleep);
 
 plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
 
@@ -16,23 +15,31 @@ sub at_rate ($rate, $from, $to) {
     return abs($to->{serving} - $from->{serving} - $due) <= 2;
 }
 
-my $redis = Admission::Redis->start(clock => 1);
+my $redis = Admission::Redis->start;
 my $events = 0;
 
+# the time is what the test says: nothing but later() moves it
+my $us = 1_750_000_000_000_000;
+
+sub later ($seconds) {
+    $us += int($seconds * 1e6);
+    $redis->cmd('MSET', seconds => int($us / 1e6), us => $us % 1_000_000);
+}
+
+sub timed ($text) {
+    $text =~ s/call\('TIME'\)/call('MGET', 'seconds', 'us')/g or die;
+    return $text;
+}
+
 sub room (%opt) {
-    return Admission::Rooms->new($redis, event => 'e' . ++$events, %opt);
+    later(0);
+    return Admission::Rooms->new($redis, event => 'e' . ++$events,
+                                 edit => \&timed, %opt);
 }
 
 sub flush {
     $redis->flushall;
-}
-
-# lets Redis's time pass, at once; never back
-my $ahead = 0;
-
-sub later ($seconds) {
-    $ahead += $seconds;
-    $redis->set_clock($ahead);
+    later(0.001);
 }
 
 
@@ -101,7 +108,7 @@ subtest 'by the configuration' => sub {
               'resumed');
 
     $r->admin('restart');
-    sleep 0.1;
+    later(0.1);
     is($r->admin('config')->{result}, 0, 'an active one is not touched');
     is($r->step->{lost}, 0, 'nor told of as if it were');
     is($r->admin->{set_by}, 'api', 'nor is who did it');
@@ -135,7 +142,7 @@ subtest 'positions' => sub {
 
 subtest 'one clock with the queue' => sub {
     my $r = room;
-    my $soon = (time + 100) * 1_000_000;
+    my $soon = $us + 100_000_000;
 
     $redis->cmd('HSET', $r->key('state'), 'clock', $soon);
     is($r->admin('activate')->{activation}, $soon + 1, 'after it');
@@ -163,7 +170,7 @@ for my $steppers (1, 3) {
         my ($last, $most, $n) = ($from, 0, 0);
 
         while ($last->{us} - $from->{us} < 4_000_000) {
-            sleep 0.03 + rand 0.1;
+            later(0.03 + rand 0.1);
             my $a = $hosts[$n++ % $steppers]->step;
             my $due = ($a->{us} - $last->{us}) * 50 / 1e6;
             my $off = abs($a->{serving} - $last->{serving} - $due);
@@ -187,7 +194,11 @@ subtest 'many steps lose no part' => sub {
     $r->assign(1000);
     my $from = $r->step;
     my $last = $from;
-    $last = $r->step while $last->{us} - $from->{us} < 3_000_000;
+
+    while ($last->{us} - $from->{us} < 3_000_000) {
+        later(0.0007);
+        $last = $r->step;
+    }
 
     cmp_ok(abs($last->{serving} - $from->{serving} - 3), '<=', 1, 'by 3');
 };
@@ -209,7 +220,7 @@ subtest 'after an outage' => sub {
     later(-7200);
     $before = $r->step;
     is($before->{serving}, $after[-1]{serving}, 'a clock that goes back: none');
-    sleep 0.5;
+    later(0.5);
     my $on = $r->step->{serving} - $before->{serving};
     ok($on >= 24 && $on <= 40, "and on from there: $on");
     later(7200);
