@@ -13,9 +13,11 @@ use Admission::Redis;
 my $user = 'user-secret-of-the-test-01234567890';
 my $redis = Admission::Redis->start;
 
+# no call comes to its end by its time
+
 my $nginx = Admission::Nginx->start(http => <<END, server => <<'END');
     admission_zone    admission:1m;
-    admission_redis   @{[ $redis->url ]} timeout=5s;
+    admission_redis   @{[ $redis->url ]} timeout=60s;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user;
     admission_user    jwt;
@@ -80,7 +82,7 @@ sub open_h2 () {
 
 # Reads frames until a stream ends or is reset; returns its data, or undef.
 
-sub stream_data ($c, $stream, $timeout = 5) {
+sub stream_data ($c, $stream, $timeout = 10) {
     my $data = '';
 
     while (my $head = $c->read_until(qr/^.{9}/s, $timeout)) {
