@@ -9,7 +9,8 @@ use Admission::JWT;
 use Admission::Waiting;
 
 my $site = waiting_site(
-    events => 'default vwr_rate=1000 token_ttl=2s session_max=4s;');
+    timeout => '5s',
+    events => 'default vwr_rate=1000 token_ttl=5s session_max=8s;');
 
 operator($site, POST => 'activate/concert');
 
@@ -18,7 +19,7 @@ ok wait_until(sub { get($site->port, '/vwr-api/status/concert')
 
 # longer than a session that had begun then
 
-sleep 5;
+sleep 9;
 
 my $ann = {};
 my $r = assign($site, 0, $ann);
@@ -32,13 +33,13 @@ is $r->status, 200, 'is let in' or diag $r->raw;
 my $token = jwt_decode($r->json->{token} // '') // {};
 is $token->{position}, 1, 'by a token that has the position';
 is $token->{adm}, $token->{at}, 'whose turn came with the ticket';
-is $token->{exp} - $token->{iat}, 2, 'and whose life has just begun';
+is $token->{exp} - $token->{iat}, 5, 'and whose life has just begun';
 is get($site->port, '/events/x', cookies => $ann)->status, 200,
     'the gate takes it';
 
 # a session is over all the same
 
-ok wait_until(sub { check($site, 0, $ann, $ticket)->status == 404 }, 10),
+ok wait_until(sub { check($site, 0, $ann, $ticket)->status == 404 }, 20),
     'until session_max after that';
 
 done_testing;
