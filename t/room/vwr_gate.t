@@ -57,10 +57,11 @@ sub ask ($path, $visitor = undef, %opt) {
     return code(visit($site, 0, $visitor, 'GET', $path, %opt));
 }
 
-# the line comes a moment after the answer
+# The line, which there is none of so far, comes a moment after the answer; those
+# of two workers in any order.
 sub logged ($line, $what) {
     ok((wait_until {
-        read_file($site->nginx->dir . '/gate.log') =~ /^\Q$line\E\n\z/m
+        read_file($site->nginx->dir . '/gate.log') =~ /^\Q$line\E$/m
     }), $what) or diag read_file($site->nginx->dir . '/gate.log');
 }
 
@@ -158,16 +159,20 @@ for my $case ([ 'made by hand', '200', '200' ],
               [ 'in upper case', '200', '200', sub => 'CONCERT' ],
               [ 'of tier 2', '403', '403', tier => 2 ],
               [ 'of no tier', '403', '403', tier => undef ],
-              [ 'expired', '403', '403', exp => time - 6 ],
-              [ 'expired just now', '200', '200', exp => time - 2 ],
+              [ 'expired', '403', '403', exp => -6 ],
+              [ 'expired just now', '200', '200', exp => -1 ],
               [ 'without expiry', '403', '403', exp => undef ])
 {
     my ($what, $bound, $free, %claims) = @$case;
-    my $jar = tier1_cookie({ 'admission-visitor' =>
-                             $ann->{'admission-visitor'} }, %right, %claims);
+    my $jar = sub () {
+        my %exp = defined $claims{exp} ? (exp => time + $claims{exp}) : ();
+        return tier1_cookie({ 'admission-visitor' =>
+                              $ann->{'admission-visitor'} },
+                            %right, %claims, %exp);
+    };
 
-    like ask('/events/', { %$jar }), qr/^$bound/, "a token $what";
-    like ask('/free/', { %$jar }), qr/^$free/, "a token $what, bind=off";
+    like ask('/events/', $jar->()), qr/^$bound/, "a token $what";
+    like ask('/free/', $jar->()), qr/^$free/, "a token $what, bind=off";
 }
 
 
@@ -302,7 +307,9 @@ my $dark = Admission::Nginx->start(
 for my $case ([ '/events/', 200 ], [ '/on/', 403 ]) {
     $r = get($dark->port, $case->[0]);
     is $r->status, $case->[1], "$case->[0] with Redis out of reach at start";
-    cmp_ok $r->time, '<', 1.5 * slow, 'in time';
+    cmp_ok $r->time, '<', 4 * slow, 'in time';
+    ok wait_until { get($dark->port, $case->[0])->time < 1.5 * slow },
+        'to the half second, where the machine does not stand still';
 }
 
 like $dark->error_log,
@@ -319,15 +326,17 @@ is post($dark->port, '/vwr-api/assign/concert')->json->{code}, 'UNAVAILABLE',
     'assign is out of order';
 
 $site->redis->sigcont;
-wait_until { operator($site, POST => 'activate/concert')->status == 200 };
+wait_until {
+    operator($site, POST => 'activate/concert')->status =~ /^(?:200|409)$/ };
 wait_until { get($dark->port, '/events/')->status == 403 };
 is get($dark->port, '/events/')->status, 403, 'Redis is back';
 
 # a request that comes before anything is known waits for it
 
 for (1 .. 5) {
-    my $fresh = Admission::Nginx->start(workers => 1, http => $site->http,
-                                        server => $site->server);
+    my $fresh = Admission::Nginx->start(
+        workers => 1, http => $site->http =~ s/timeout=1s/timeout=5s/r,
+        server => $site->server);
     is get($fresh->port, '/events/')->status, 403, 'the first request';
     is get($fresh->port, '/on/')->status, 403, 'and';
     is get($fresh->port, '/named/never-heard-of')->status, 200, 'of another';

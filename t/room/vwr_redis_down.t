@@ -26,22 +26,24 @@ operator($site, POST => 'activate/concert');
 wait_until { status(1)->{isActive} };
 
 
-# Tickets for a crowd, and all positions that were ever given out.
+# Tickets for a crowd, and all positions that were ever given out.  A call that
+# is answered too late is made again, as pages do.
 
 my (@crowd, %given);
 
 sub crowd ($n) {
     my $swarm = Admission::Swarm->new(connections => 100);
-    my ($done, @got) = (0);
+    my @got;
 
-    for my $i (1 .. $n) {
+    my $ask; $ask = sub ($i) {
         $swarm->request($site->port($i % 2), 'POST', '/vwr-api/assign/concert',
                         {}, sub ($r) {
-            $done++;
-            push @got, $r->json if $r->status == 200;
+            return push @got, $r->json if $r->status == 200;
+            $swarm->timer(0.1, sub { $ask->($i) });
         });
-    }
-    $swarm->run(until => sub { $done == $n }, timeout => 60);
+    };
+    $ask->($_) for 1 .. $n;
+    $swarm->run(until => sub { @got == $n }, timeout => 60);
 
     $given{ $_->{position} }++ for @got;
     return @got;
@@ -54,7 +56,7 @@ is scalar @crowd, $visitors, "$visitors tickets";
 # A poll of each: {position => answer}
 
 sub poll () {
-    my $swarm = Admission::Swarm->new(connections => 100, timeout => 5);
+    my $swarm = Admission::Swarm->new(connections => 100);
     my ($done, %answer) = (0);
 
     for my $i (0 .. $#crowd) {
@@ -92,20 +94,35 @@ my $standing = status(0)->{serving};
 ok((wait_until { status(0)->{serving} > $standing }), 'the counter moves');
 
 $redis->sigstop;
-sleep 0.6 * slow;                   # what was out comes to its end
 
-my @before = map { status($_)->{serving} } 0, 1;
+# what was out comes to its end
+
+my (@before, @now);
+
+ok((wait_until {
+    @before = @now;
+    sleep 0.6 * slow;
+    @now = map { status($_)->{serving} } 0, 1;
+    "@now" eq "@before"
+} 20), 'the counter comes to a halt');
+
 my $start = time;
 my $rounds = 0;
+my @took;
 
 while (time - $start < $outage) {
     all_right('meanwhile, round ' . ++$rounds);
 
     my $r = assign($site, $rounds % 2, {});
     is code($r), '503 UNAVAILABLE', 'no ticket';
-    cmp_ok $r->time, '<', 0.8 * slow, 'said in time';
+    cmp_ok $r->time, '<', 3 * slow, 'said in time';
+    push @took, $r->time;
     cmp_ok $r->header('Retry-After'), '>=', 1, 'with Retry-After';
 }
+
+@took = sort { $a <=> $b } @took;
+cmp_ok $took[-3] // $took[0], '<', 0.8 * slow,
+    'as soon as it can be, but for two while the machine stood still';
 
 is_deeply [ map { status($_)->{serving} } 0, 1 ], \@before,
     'the counter stands';
@@ -116,16 +133,17 @@ my $mine = { 'admission-ticket' => $crowd[-1]{requestId},
 is assign($site, 0, { %$mine })->json->{position}, $crowd[-1]{position},
     'who has a ticket keeps it';
 
+my $back = time;
+
 $redis->sigcont;
 ok((wait_until { status($_)->{serving} > $before[$_] } 10),
    "then it goes on, instance $_") for 0, 1;
 my $jump = status(0)->{serving} - $before[0];
-cmp_ok $jump, '<=', 20 * (3 + $outage) * slow, 'by no more than 3 s at once'
-    or diag $jump;
+cmp_ok $jump, '<=', 20 * (3 + time - $back) + 1, 'by no more than 3 s at once';
 all_right('after');
 
-ok((wait_until { my @more = crowd(4); @more == 4 and push @crowd, @more } 10),
-   'tickets again');
+push @crowd, crowd(4);
+is scalar @crowd, $visitors + 4, 'tickets again';
 
 
 # ---- Redis comes back empty
@@ -152,6 +170,7 @@ cmp_ok status($_)->{serving}, '>=', $serving, "no counter falls, instance $_"
     for 0, 1;
 
 push @crowd, crowd(100);
+is scalar @crowd, $visitors + 104, 'tickets again';
 is scalar(grep { $_ > 1 } values %given), 0, 'no position is given out twice';
 cmp_ok((sort { $a <=> $b } map { $_->{position} } @crowd[-100 .. -1])[0],
        '>=', $last + 1000, 'the next come well after the last');
@@ -164,9 +183,8 @@ sleep 0.5;
 all_right('killed');
 $redis->restart;
 
-ok((wait_until { my @more = crowd(4); @more == 4 and push @crowd, @more } 10),
-   'tickets again');
 push @crowd, crowd(100);
+is scalar @crowd, $visitors + 204, 'tickets again';
 is scalar(grep { $_ > 1 } values %given), 0, 'no position is given out twice';
 all_right('restarted');
 is get($site->port($_), '/events/')->status, 403, "active still, instance $_"

@@ -12,7 +12,7 @@ use Admission::Swarm;
 use Admission::Waiting;
 use Time::HiRes qw(sleep);
 
-my $timeout = 2 * slow;
+my $timeout = 3 * slow;
 my $takes = 0.7 * $timeout;
 
 my $redis = Admission::Redis->start;
@@ -69,7 +69,7 @@ $swarm->run(until => sub { 2 == keys %answer }, timeout => 5 * $timeout);
 is $answer{first}->status, 200, 'which is answered';
 is $answer{second}->json->{code}, 'UNAVAILABLE',
     'the second has waited long enough behind it';
-cmp_ok $answer{second}->time, '<', $timeout + 0.5 * slow, 'no longer than that';
+cmp_ok $answer{second}->time, '<', 1.25 * $timeout, 'no longer than that';
 cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
 
 # the same key twice: the second waits for the first, and no longer either
@@ -83,7 +83,7 @@ for my $who (qw(first second third)) {
 }
 
 $swarm->run(until => sub { 3 == keys %answer }, timeout => 5 * $timeout);
-cmp_ok $answer{$_}->time, '<', $timeout + 0.5 * slow, "$_: in time"
+cmp_ok $answer{$_}->time, '<', 1.25 * $timeout, "$_: in time"
     for sort keys %answer;
 
 unlink test_dir . '/slow';
