@@ -17,6 +17,7 @@ use Admission::Site;
 
 my %opt = (
     workers => 2,
+    timeout => '5s',
     connections => 4096,
     events => 'default vwr_rate=0 threshold=1000000; off vwr=off;',
     server => <<'END',
@@ -142,7 +143,8 @@ sub counted ($rate, $decision) {
 }
 
 # What a client does at full speed, over several connections at once, for so
-# long: how often each status came, and in which time.
+# long, and until some of it has to be refused: how often each status came, and
+# in which time.
 
 sub flood ($bytes, %opt) {
     my @connections = map { Admission::HTTP->connect($port) } 1 .. 8;
@@ -158,9 +160,24 @@ sub flood ($bytes, %opt) {
 
         $opt{meanwhile}->() if $opt{meanwhile};
 
-    } while (time - $start < $opt{seconds});
+    } while (time - $start < $opt{seconds}
+             || sum(values %status) < most(time - $start) + 100);
 
     return (\%status, time - $start);
+}
+
+# What the code returns, once all of it took less than so many seconds.
+
+sub within ($seconds, $code) {
+    my ($start, @answers);
+
+    for (1 .. 20) {
+        $start = time;
+        @answers = $code->();
+        last if time - $start < $seconds;
+    }
+
+    return @answers;
 }
 
 # the most that there may have been by then, and what all clocks may be off by
@@ -266,15 +283,18 @@ subtest 'the answer' => sub {
 
     # what it says is true
 
-    $address = address;
-    assign($address, 'fast');
-    $r = assign($address, 'fast');
+    $r = (within(0.4, sub {
+        $address = address;
+        return map { assign($address, 'fast') } 1, 2;
+    }))[1];
 
     is $r->status, 429, 'over a faster rate';
     is $r->json->{retryAfter}, 1, 'at least 1';
-    sleep 1;
-    is assign($address, 'fast')->status, 200, 'by then there is room';
-    is assign($address, 'fast')->status, 429, 'for one';
+
+    is join(' ', within(1.4, sub {
+        sleep 1;
+        return map { assign($address, 'fast')->status } 1, 2;
+    })), '200 429', 'by then there is room, for one';
 };
 
 
@@ -329,12 +349,14 @@ subtest 'what is free' => sub {
 
     # a refusal is no answer to be repeated
 
-    $address = address;
-    $key = [ 'Idempotency-Key' => 'key-of-a-call-0003' ];
+    my $n = 3;
 
-    assign($address, 'fast');
-    is assign($address, 'fast', headers => $key)->status, 429,
-        'refused with a key';
+    is +(within(0.4, sub {
+        $address = address;
+        $key = [ 'Idempotency-Key' => sprintf 'key-of-a-call-%04d', $n++ ];
+        assign($address, 'fast');
+        return assign($address, 'fast', headers => $key);
+    }))[0]->status, 429, 'refused with a key';
     ok wait_until { assign($address, 'fast', headers => $key)->status == 200 },
         'later not';
 };
@@ -419,8 +441,7 @@ subtest 'visitors' => sub {
 
     cmp_ok sum(values %$status), '>=', 400, 'made-up visitors';
     cmp_ok $status->{200}, '<=', most($seconds), 'never more than the rate';
-    is keys %$status, 2, 'there is no other answer'
-        if sum(values %$status) > 800;
+    is keys %$status, 2, 'there is no other answer';
     is $site->redis->cmd('ZCARD', '{concert}:active'), $status->{200},
         'so many slots';
     is counted('visitor_rate', 'allowed') - $before, $status->{200},
