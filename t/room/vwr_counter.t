@@ -31,7 +31,7 @@ for my $case ([ '1 instance', 1, 0 ], [ '3 instances', 3, 0 ],
             "$what: at any time";
     }
 
-    cmp_ok $seen->{steps}, '>=', 4 / (2 * slow), "$what: steps a second";
+    cmp_ok $seen->{apart}, '<=', 0.5 * slow, "$what: two steps a second";
     cmp_ok $_, '<=', $rate * slow, "$what: known there within 1 s"
         for values $seen->{hosts}->%*;
 }

@@ -10,7 +10,9 @@
 # lag        at most so many seconds since the last step, at any look
 # worst      at most so far from where it should have been, at any look
 # steps      a second
-# hosts      by how much each instance that is left is behind Redis, at the end
+# apart      seconds between two of them, half of the time
+# hosts      by how much each instance that is left is behind Redis, at the end:
+#            the median of several looks
 
 package Admission::Counter;
 
@@ -58,8 +60,10 @@ sub watch (%opt) {
     }
 
     my $first = $look->();
-    my ($last, $steps, $lag, $worst) = ($first, 0, 0, 0);
+    my ($last, $steps, $worst) = ($first, 0, 0);
+    my $lag = ($first->{now} - $first->{updated}) / 1e6;
     my $passed = 0;
+    my @apart;
 
     while ($passed < $opt{seconds}) {
         sleep 0.05;
@@ -72,15 +76,26 @@ sub watch (%opt) {
         my $seen = $look->();
 
         $passed = ($seen->{now} - $first->{now}) / 1e6;
-        $steps++ if $seen->{updated} != $last->{updated};
+
+        if ($seen->{updated} != $last->{updated}) {
+            $steps++;
+            push @apart, ($seen->{updated} - $last->{updated}) / 1e6;
+        }
+
         $lag = max($lag, ($seen->{now} - $seen->{updated}) / 1e6);
         $worst = max($worst, abs(moved($first, $seen) - $passed * $rate));
         $last = $seen;
     }
 
+    # the look comes first: a pause after it is no fault of the host
+
     my %hosts = map {
-        my $serving = $status->($_)->{serving};
-        ($_ => int($look->()->{counter} / 1e6) - $serving)
+        my $i = $_;
+        my @behind = map {
+            sleep 0.1;
+            int($look->()->{counter} / 1e6) - $status->($i)->{serving}
+        } 1 .. 5;
+        ($i => median(@behind))
     } @left;
 
     $_->quit for map { $site->nginx($_) } @left;
@@ -88,7 +103,13 @@ sub watch (%opt) {
 
     return { seconds => $passed, due => $passed * $rate,
              moved => moved($first, $last), lag => $lag, worst => $worst,
-             steps => $steps / $passed, hosts => \%hosts };
+             steps => $steps / $passed, apart => median(@apart),
+             hosts => \%hosts };
+}
+
+
+sub median (@values) {
+    return (sort { $a <=> $b } @values)[@values / 2];
 }
 
 
