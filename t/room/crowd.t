@@ -10,11 +10,11 @@ use Admission::Site;
 
 my $threshold = 10;
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => "default threshold=$threshold admit_interval=200ms;");
 
 my $crowd = Admission::Crowd->new(site => $site, users => 200,
-                                  threshold => $threshold);
+                                  threshold => $threshold, leave => 0.2);
 
 ok($crowd->run(90), 'everybody is done') or diag join "\n", $crowd->lost;
 note $crowd->report;

@@ -155,8 +155,9 @@ sub heard ($self, $user, $json) {
         $user->{joined} //= $user->{score};
         $user->{position} = $json->{position};
 
+        # at one of the first four polls: how long they wait is no matter
         return $self->leave($user)
-            if rand() < $self->{leave} / 4 && $user->{polls}++ < 4;
+            if $user->{polls}++ < 4 && rand() < $self->{leave} / 4;
 
         if (rand() < $self->{vanish} / 4) {
             $user->{vanished}++;
