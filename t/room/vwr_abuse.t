@@ -12,7 +12,7 @@ use Admission::Waiting;
 my %secret = %Admission::Site::SECRETS;
 my $key = key_of('ticket');
 
-my $site = waiting_site(instances => 2,
+my $site = waiting_site(instances => 2, timeout => '5s',
                         events => 'default threshold=1 vwr_rate=0;');
 my $port = $site->port;
 

@@ -12,7 +12,7 @@ use Admission::Zone;
 
 my $n = $ENV{TEST_FLOOD} // (sanitized ? 500 : 2000);
 
-my $site = waiting_site(workers => 1, http => 'keepalive_requests 1000000;',
+my $site = waiting_site(workers => 1, timeout => '5s', http => 'keepalive_requests 1000000;',
                         server => <<'END');
         location /vwr/ { admission_page tier1; }
 

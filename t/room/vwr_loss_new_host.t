@@ -6,8 +6,10 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 use Admission::HTTP;
 use Admission::Waiting;
+use Admission::Zone;
 
-my $site = waiting_site(workers => 1, events => 'concert vwr=on vwr_rate=0;');
+my $site = waiting_site(workers => 1, timeout => '5s',
+                        events => 'concert vwr=on vwr_rate=0;');
 
 sub active ($i) {
     return get($site->port($i), '/vwr-api/status/concert')->json->{isActive};
@@ -25,6 +27,10 @@ assign($site, 0, {}) for 1 .. 30;
 my @workers = $site->nginx->worker_pids;
 
 kill STOP => @workers;
+wait_until { !grep { !Admission::Zone::stopped($_) } @workers };
+
+# what they sent before comes first
+$site->redis->cmd('PING');
 $site->redis->flushall;
 push $site->{nginx}->@*, $site->instance;
 

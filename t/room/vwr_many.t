@@ -27,7 +27,7 @@ for my $event (@events) {
 $redis->cmd('SADD', 'vwr:active-events', @events);
 
 my $site = Admission::Site->start(redis => $redis, workers => 1,
-    timeout => '5s', zone => '8m',
+    timeout => '10s', zone => '8m',
     http => 'keepalive_requests 1000000;', server => <<'END');
         location /vwr-api/ { admission_vwr_api; }
 

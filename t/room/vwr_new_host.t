@@ -10,7 +10,7 @@ use Admission::Waiting;
 my @page = (Accept => 'text/html', 'Sec-Fetch-Mode' => 'navigate');
 
 my $site = waiting_site(
-    events => 'concert vwr_rate=0;',
+    timeout => '3s', events => 'concert vwr_rate=0;',
     server => 'location /vwr/ { admission_page tier1; }');
 my $redis = $site->redis;
 

@@ -13,7 +13,7 @@ use IO::Socket::INET;
 my $tickets = $ENV{TEST_CROWD} // (sanitized ? 10_000 : 100_000);
 my $connections = 128;              # to each instance
 
-my $site = waiting_site(instances => 2);
+my $site = waiting_site(instances => 2, timeout => '10s');
 
 sub status ($i) { return get($site->port($i), '/vwr-api/status/concert')->json }
 
@@ -47,7 +47,7 @@ sub ask ($port, $n, $file) {
     }
 
     while ($under_way) {
-        select(my $ready = $wanted, undef, undef, 10 * slow) > 0
+        select(my $ready = $wanted, undef, undef, 30 * slow) > 0
             or die "no answer\n";
 
         for my $fd (grep { vec($ready, $_, 1) } 0 .. $#socket) {
@@ -81,7 +81,7 @@ my $stats = $site->redis->stats_of(sub {
     } 0, 1;
 
     for my $crowd (@crowds) {
-        my $ended = wait_until { !$crowd->alive } 120;
+        my $ended = wait_until { !$crowd->alive } 300;
         ok $ended, 'a crowd is answered';
         $crowd->finish;
         is $crowd->output, '', 'every call with a ticket';

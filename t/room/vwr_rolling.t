@@ -15,7 +15,8 @@ use Time::HiRes qw(sleep);
 my $visitors = 30;
 my @events = qw(concert listed);
 
-my $site = waiting_site(instances => 3, events => <<'END', server => <<'END2');
+my $site = waiting_site(instances => 3, timeout => '5s',
+                        events => <<'END', server => <<'END2');
 default vwr_rate=0;
 listed  vwr=on vwr_rate=0;
 END
