@@ -13,7 +13,11 @@ use IO::Socket::INET;
 my $tickets = $ENV{TEST_CROWD} // (sanitized ? 10_000 : 100_000);
 my $connections = 128;              # to each instance
 
-my $site = waiting_site(instances => 2, timeout => '10s');
+# a worker with few of the connections answers each of them the more often: by
+# itself NGINX would close it after 1,000 requests
+
+my $site = waiting_site(instances => 2, timeout => '10s',
+                        http => 'keepalive_requests 1000000;');
 
 sub status ($i) { return get($site->port($i), '/vwr-api/status/concert')->json }
 
