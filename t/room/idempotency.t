@@ -36,7 +36,10 @@ sub total () { return get($port, '/vwr-api/status/concert')->json->{totalInQueue
 
 sub ticket ($connection) {
     my $response = $connection->response;
-    return ($response->json // {})->{requestId} // diag $response->raw;
+    my $ticket = ($response->json // {})->{requestId};
+
+    fail 'no ticket: ' . $response->raw if !defined $ticket;
+    return $ticket // 'none of connection ' . $connection->socket;
 }
 
 
