@@ -51,7 +51,7 @@ sub stop ($self) { return $self->{process}->finish }
 
 sub requests ($self) {
     return map { Admission::Test::json_decode($_) }
-           split /\n/, Admission::Test::read_file($self->{log});
+           Admission::Test::read_lines($self->{log});
 }
 
 sub hits ($self) {

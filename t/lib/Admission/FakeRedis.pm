@@ -60,7 +60,7 @@ sub url ($self)  { return "redis://127.0.0.1:$self->{port}" }
 
 sub log ($self) {
     return map { Admission::Test::json_decode($_) }
-           split /\n/, Admission::Test::read_file($self->{log});
+           Admission::Test::read_lines($self->{log});
 }
 
 sub connections ($self) { return scalar grep { @$_ == 1 } $self->log }

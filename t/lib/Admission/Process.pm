@@ -71,7 +71,7 @@ sub signal ($self, $signal) {
 
 # True if it has ended within the time.
 
-sub wait_exit ($self, $timeout = 5) {
+sub wait_exit ($self, $timeout = 10) {
     return wait_until { !$self->alive } $timeout;
 }
 
@@ -89,7 +89,7 @@ sub finish ($self, %opt) {
 
         kill $signal => $self->{pid};
         kill CONT => $self->{pid};
-        return $signal if $self->wait_exit($opt{timeout} // 5);
+        return $signal if $self->wait_exit($opt{timeout} // 10);
     }
 
     return;

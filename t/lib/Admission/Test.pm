@@ -28,7 +28,7 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
     test_dir free_port wait_until slow sanitized root sources write_file
-    read_file run
+    read_file read_lines run
     json_decode json_encode true false
     processes alive fd_count rss
     done_testing
@@ -123,14 +123,16 @@ sub slow () {
 
 
 # The one loop that waits: runs the block until it returns something true,
-# which is returned, or until the time is over, then returns the last value.
+# which is returned, or until the time is over, then returns the last value:
+# of a run that began after it, since the test itself may have stood still.
 
 sub wait_until :prototype(&;$) ($block, $timeout = 10) {
     my $end = time + $timeout * slow;
 
     while (1) {
+        my $over = time > $end;
         my $value = $block->();
-        return $value if $value || time > $end;
+        return $value if $value || $over;
         sleep 0.01;
     }
 }
@@ -155,6 +157,14 @@ sub read_file ($path) {
     open my $file, '<:raw', $path or croak "$path: $!";
     local $/;
     return scalar <$file> // '';
+}
+
+
+# The lines of a file that another process writes: the last one may not be all
+# there yet.
+
+sub read_lines ($path) {
+    return split /\n/, read_file($path) =~ s/[^\n]+\z//r;
 }
 
 
