@@ -10,8 +10,8 @@ use Admission::Site;
 use Time::HiRes qw(time);
 
 my $site = Admission::Site->start(
-    instances => 2,
-    events => 'default threshold=100 claim_ttl=1s admit_interval=200ms;');
+    instances => 2, timeout => '5s',
+    events => 'default threshold=100 claim_ttl=5s admit_interval=200ms;');
 
 sub gate ($i, $user, $token) {
     return request($site->port($i), 'GET', '/gated',
@@ -25,27 +25,43 @@ sub enter ($user, $i = 0) {
 
 # seconds until instance $i refuses the token
 sub refused_after ($i, $user, $token, $from) {
-    my $status = wait_until { gate($i, $user, $token) == 403 } 3;
+    my $status = wait_until { gate($i, $user, $token) == 403 };
     return $status ? time - $from : undef;
 }
 
-sub within_a_second ($took, $what) {
-    ok(defined $took && $took < 1 * slow, $what)
-        or diag defined $took ? "after $took s" : 'never';
-    note sprintf '%s: %.3f s', $what, $took // -1;
+# The least of what some times take, [seconds, what] for each: what holds it up
+# does so each time, a busy machine does not.
+sub within_a_second ($try) {
+    my @tries;
+
+    for (1 .. 4) {
+        push @tries, [ $try->() ];
+        last if !grep { !defined $_->[0] || $_->[0] >= 1 * slow } $tries[-1]->@*;
+    }
+
+    for my $i (0 .. $tries[-1]->$#*) {
+        my @took = map { $_->[$i][0] // 'never' } @tries;
+        ok((grep { $_ ne 'never' && $_ < 1 * slow } @took), $tries[-1][$i][1])
+            or diag "after @took s";
+        note "$tries[-1][$i][1]: @took s";
+    }
 }
 
 
 # both hosts know the event from here on
 enter('first', $_) for 0, 1;
 
-my $token = enter('ann');
-is(gate($_, 'ann', $token), 200, "instance $_ lets ann in") for 0, 1;
+my $token;
 
-my $start = time;
-$site->call(0, ann => POST => 'leave');
-is(gate(0, 'ann', $token), 403, 'who left is out where they left, at once');
-within_a_second(refused_after(1, 'ann', $token, $start), 'and elsewhere');
+within_a_second(sub {
+    $token = enter('ann');
+    is(gate($_, 'ann', $token), 200, "instance $_ lets ann in") for 0, 1;
+
+    my $start = time;
+    $site->call(0, ann => POST => 'leave');
+    is(gate(0, 'ann', $token), 403, 'who left is out where they left, at once');
+    return [ refused_after(1, 'ann', $token, $start), 'and elsewhere' ];
+});
 
 my $again = enter('ann', 1);
 is(gate($_, 'ann', $again), 200, "a later admission passes instance $_")
@@ -66,50 +82,63 @@ cmp_ok($stats->{get} // 0, '<', 40, 'no call to Redis for a request');
 # whoever called is gone before the answer: what was ended is ended all the same,
 # on both hosts
 for my $n (1 .. 5) {
-    my $gone = enter("gone-$n");
-    is(gate($_, "gone-$n", $gone), 200, "gone-$n is in, instance $_") for 0, 1;
+    within_a_second(sub {
+        my $gone = enter("gone-$n");
+        is(gate($_, "gone-$n", $gone), 200, "gone-$n is in, instance $_")
+            for 0, 1;
 
-    my $connection = Admission::HTTP->connect($site->port(0));
-    $connection->send(Admission::HTTP::compose(
-        POST => '/api/queue/leave/concert', bearer => $site->user("gone-$n")));
-    $connection->close;
+        my $connection = Admission::HTTP->connect($site->port(0));
+        $connection->send(Admission::HTTP::compose(
+            POST => '/api/queue/leave/concert',
+            bearer => $site->user("gone-$n")));
+        $connection->close;
 
-    my $from = time;
-    my $left = wait_until { !defined $site->redis->cmd(
-        'ZSCORE', $site->key('active'), "gone-$n") } 3;
+        my $from = time;
+        my $left = wait_until { !defined $site->redis->cmd(
+            'ZSCORE', $site->key('active'), "gone-$n") } 3;
 
-    # NGINX may see the end of the connection before it has asked Redis
-    next if !$left;
-    within_a_second(refused_after($_, "gone-$n", $gone, $from),
-                    "gone-$n is out, instance $_") for 0, 1;
+        # NGINX may see the end of the connection before it has asked Redis
+        return if !$left;
+        return map { [ refused_after($_, "gone-$n", $gone, $from),
+                       "gone-$n is out, instance $_" ] } 0, 1;
+    });
 }
 
 
 # clear
-my %in = map { $_ => enter($_) } qw(ben cho);
-$start = time;
-is($site->admin(POST => 'clear/%s')->json->{message}, 'Queue cleared',
-   'cleared');
-is(gate(0, $_, $in{$_}), 403, "$_ is out where it was cleared") for keys %in;
-within_a_second(refused_after(1, 'ben', $in{ben}, $start), 'and elsewhere');
+within_a_second(sub {
+    my %in = map { $_ => enter($_) } qw(ben cho);
+    my $start = time;
+    is($site->admin(POST => 'clear/%s')->json->{message}, 'Queue cleared',
+       'cleared');
+    is(gate(0, $_, $in{$_}), 403, "$_ is out where it was cleared")
+        for keys %in;
+    return [ refused_after(1, 'ben', $in{ben}, $start), 'and elsewhere' ];
+});
 is(gate(1, 'ben', enter('ben')), 200, 'who comes in after that passes');
 
 
 # a claim that is lost
-$site->admin(PUT => 'threshold/%s?threshold=0');
-$site->call(0, dan => POST => 'check');
-$site->admin(DELETE => 'threshold/%s');
-my $adm = wait_until { $site->redis->cmd('ZSCORE', $site->key('admitted'),
-                                         'dan') } 3;
-ok($adm, 'dan is let in');
-my $never = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
-                        uid => 'dan', tier => 2, adm => 0 + $adm);
-is(gate(0, 'dan', $never), 200, 'a token of that admission would pass');
-my $lost = wait_until { !defined $site->redis->cmd(
-    'ZSCORE', $site->key('active'), 'dan') } 5;
-ok($lost, 'dan does not come');
-within_a_second(refused_after($_, 'dan', $never, time),
-                "its token ends, instance $_") for 0, 1;
+my $adm;
+
+within_a_second(sub {
+    $site->admin(PUT => 'threshold/%s?threshold=0');
+    $site->call(0, dan => POST => 'check');
+    $site->admin(DELETE => 'threshold/%s');
+    $adm = wait_until { $site->redis->cmd('ZSCORE', $site->key('admitted'),
+                                          'dan') };
+    ok($adm, 'dan is let in');
+    my $never = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
+                            uid => 'dan', tier => 2, adm => 0 + $adm);
+    is(gate(0, 'dan', $never), 200, 'a token of that admission would pass');
+    my $lost = wait_until { !defined $site->redis->cmd(
+        'ZSCORE', $site->key('active'), 'dan') } 20;
+    ok($lost, 'dan does not come');
+
+    my $start = time;
+    return map { [ refused_after($_, 'dan', $never, $start),
+                   "its token ends, instance $_" ] } 0, 1;
+});
 
 
 # kept over a reload, over one with another size of the zone, and known to
@@ -126,9 +155,11 @@ $site->nginx->reload(http => $site->http =~ s/admission:1m/admission:64k/r);
 is(gate(0, 'eve', $left), 403, 'after a reload with a smaller zone');
 $site->redis->sigcont;
 
-$site->nginx(1)->stop;
-$site->nginx(1)->start_again;
-within_a_second(refused_after(1, 'eve', $left, time), 'after a fresh start');
+within_a_second(sub {
+    $site->nginx(1)->stop;
+    $site->nginx(1)->start_again;
+    return [ refused_after(1, 'eve', $left, time), 'after a fresh start' ];
+});
 
 $site->nginx->allow(qr/exited on signal 9/);
 $site->nginx->kill_worker for 1, 2;
@@ -144,7 +175,7 @@ my $last = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
 ok(defined refused_after(0, 'many-3000', $last, time),
    'the latest of too many is known');
 my $said = wait_until {
-    $site->nginx->error_log =~ /revocations were forgotten early/ } 5;
+    $site->nginx->error_log =~ /revocations were forgotten early/ };
 ok($said, 'and the log says that the zone is too small');
 is(gate(0, 'ben', enter('ben')), 200, 'the queue goes on');
 
