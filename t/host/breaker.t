@@ -188,7 +188,7 @@ wait_until {
     storm(8);
 
     my @log = $fake->log;
-    my %tried = map { $_->[0] => 1 } grep { @$_ > 1 && $_->[1] ne 'PING' }
+    my %tried = map { $_->[0] => 1 } grep { @$_ > 1 && calls([ uc $_->[1] ]) }
                 @log[$looked .. $#log];
     my %at = pinged();
 

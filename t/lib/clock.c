@@ -3,7 +3,8 @@
  * A clock that a test can set: preloaded into redis-server or NGINX, it adds to
  * the real time the seconds in the file that CLOCK_FILE names, an int64_t that is
  * mapped and so may change at any time; with CLOCK_ALL to that of the clock which
- * nobody can set as well.  (libfaketime and jemalloc, which redis-server is built
+ * nobody can set as well.  A second one there, if not 0, is the time of day at
+ * which it stands, to which the seconds are added.  (libfaketime and jemalloc, which redis-server is built
  * with, lock each other out.)
  */
 
@@ -43,7 +44,7 @@ clock_map(void)
         return;
     }
 
-    p = mmap(NULL, sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
+    p = mmap(NULL, 2 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
     if (p != MAP_FAILED) {
         offset = p;
     }
@@ -59,12 +60,19 @@ clock_gettime(clockid_t clock, struct timespec *ts)
 
     rc = syscall(SYS_clock_gettime, clock, ts);
 
+    if (rc == 0 && offset && offset[1]
+        && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    {
+        ts->tv_sec = offset[1];
+        ts->tv_nsec = 0;
+    }
+
     if (rc == 0 && offset
         && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
             || (all && (clock == CLOCK_MONOTONIC
                         || clock == CLOCK_MONOTONIC_COARSE))))
     {
-        ts->tv_sec += *offset;
+        ts->tv_sec += offset[0];
     }
 
     return rc;

@@ -39,12 +39,16 @@ sub new ($class, $dir, %opt) {
 sub env ($self) { return $self->{env} }
 
 
-sub set ($self, $seconds) {
+# With `stop` the time of day stands, at that of now and so many seconds.
+
+sub set ($self, $seconds, %opt) {
     my $name = $self->{file};
+
+    $self->{stopped} = time if $opt{stop};
 
     # in place: it is mapped
     open my $file, -e $name ? '+<' : '>', $name or croak "$name: $!";
-    syswrite $file, pack 'q', $seconds;
+    syswrite $file, pack 'qq', $seconds, $self->{stopped} // 0;
 }
 
 

@@ -185,9 +185,10 @@ sub kill9 ($self) {
     $self->{process}->finish(signals => []);
 }
 
-# So many seconds from the real time, from now on.
+# So many seconds from the real time, from now on; or, with `stop => 1`, from
+# that of now, at which it stands: nothing goes by but what the test says.
 
-sub set_clock ($self, $seconds) { $self->{clock}->set($seconds) }
+sub set_clock ($self, $seconds, %opt) { $self->{clock}->set($seconds, %opt) }
 
 
 sub sigstop ($self) { $self->{process}->signal('STOP') }
