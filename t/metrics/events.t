@@ -82,7 +82,7 @@ subtest 'counted once over both hosts' => sub {
     $site->admin(PUT => 'threshold/%s?threshold=7');
     ok((wait_until {
         !grep { ($_->value('queue_threshold', event => 'concert') // 0) != 7 }
-             look() } 5), 'the threshold set is known on both');
+             look() } 10), 'the threshold set is known on both');
 };
 
 
@@ -107,6 +107,9 @@ subtest 'who does not come, runs out, is not heard of' => sub {
     call(1, 'gone', 'carl', 'status',
          cookies => { 'urr-queue-place-gone' => $place });
     soon('queue_places_restored_total', 1, 'and is back by the place');
+
+    # nobody waits here who may be cleaned up at some time later on
+    is(call(1, 'gone', 'carl', 'leave')->status, 200, 'and leaves');
 };
 
 
@@ -167,7 +170,9 @@ subtest 'names' => sub {
 
         is($after[$i]->sum('room_active'), 1, 'one room');
 
-        my $time = get($site->port($i), '/metrics')->time;
+        # the least of some times: a busy machine is not so each time
+        my ($time) = sort { $a <=> $b }
+                     map { get($site->port($i), '/metrics')->time } 1 .. 3;
         cmp_ok($time, '<', 1 * slow, 'in time');
     }
 
@@ -215,14 +220,14 @@ subtest 'fewer names by a reload, none at all' => sub {
     ok((wait_until {
         $m = metrics($nginx->port);
         keys %{ $m->all('event_queue_joins_total') } == 2
-    } 5), 'one');
+    } 10), 'one');
     is(join("\n", $m->fallen($before)), '', 'nothing fell');
 
     $nginx->reload(server => $site->server =~ s/events=3/events=0/r);
     ok((wait_until {
         $m = metrics($nginx->port);
         'event=(other)' eq join ' ', keys %{ $m->all('queue_waiting') }
-    } 5), 'none');
+    } 10), 'none');
 };
 
 
@@ -255,8 +260,11 @@ subtest 'a violation of the order would be seen' => sub {
     my @args = ('v', 1, 600_000, 3_600_000, 120_000, 600_000, 60_000, 100, 100,
                 600_000, 0, 0, 0, 0, 0, -1, 0, 0, 0, int time * 1000, 0);
 
+    my $time = sub { my $t = $redis->cmd('TIME');
+                     $t->[0] * 1_000_000 + $t->[1] };
+
     for my $wrong (0, 1) {
-        my $now = $redis->cmd('TIME')->[0];
+        my $now = $time->();
         my $text = $lua;
 
         if ($wrong) {
@@ -265,19 +273,24 @@ subtest 'a violation of the order would be seen' => sub {
         }
 
         $redis->cmd('DEL', @keys);
-        $redis->cmd('ZADD', $keys[0], 2 * ($now - $_) * 1_000_000, "u$_")
+        $redis->cmd('ZADD', $keys[0], 2 * ($now - $_ * 1_000_000), "u$_")
             for 1 .. 3;
-        $redis->cmd('ZADD', $keys[2], $now * 1000, "u$_") for 1 .. 3;
+        $redis->cmd('ZADD', $keys[2], int $now / 1000, "u$_") for 1 .. 3;
 
+        my $before = $time->();
         my $reply = $redis->cmd('EVAL', $text, scalar @keys, @keys, @args);
+        my $after = $time->();
         my ($early, $waited) = $reply->[-1]->@[2, -1];
 
         is($early, $wrong, $wrong ? 'seen' : 'there is none');
         is(scalar @$waited, 1, 'one is let in');
 
-        my $seconds = $wrong ? 1 : 3;
-        cmp_ok(abs($waited->[0] / 1000 - $seconds), '<=', 1.1 * slow,
+        # since then, to the ms, at some time between the two looks
+        my $joined = $now - ($wrong ? 1 : 3) * 1_000_000;
+        cmp_ok($waited->[0], '>=', int(($before - $joined) / 1000) - 1,
                'who waited for so long');
+        cmp_ok($waited->[0], '<=', int(($after - $joined) / 1000) + 1,
+               'and no longer');
     }
 
     is(total('queue_order_violations_total'), 0,
