@@ -20,11 +20,12 @@ END
 my $site = Admission::Site->start(
     workers => 2, events => 'default threshold=1;', server => $server);
 my $port = $site->port;
-my $slowest = 0;
+my $hangs = 0;
+my %times = (0 => [], 1 => []);     # of answers, and of those while Redis hangs
 
 sub ask ($path, $where = $port) {
     my $r = get($where, $path);
-    $slowest = $r->time if $r->time > $slowest;
+    push $times{$hangs}->@*, $r->time;
     return $r;
 }
 
@@ -74,6 +75,7 @@ subtest 'Redis is not asked' => sub {
 
 subtest 'Redis hangs' => sub {
     $site->redis->sigstop;
+    $hangs = 1;
 
     # What opens the breaker are calls that fail.  They have to be out before
     # the first one has: after that, none goes to a Redis that hangs.
@@ -95,6 +97,7 @@ subtest 'Redis hangs' => sub {
     $_->response for @calls;
     is(ask('/readyz')->header('Cache-Control'), 'no-store', 'no-store');
 
+    $hangs = 0;
     $site->redis->sigcont;
     ok((wait_until { reasons() eq '200' } 15), 'ready again');
 };
@@ -107,10 +110,11 @@ subtest 'an event that nothing is heard of' => sub {
 
     # its steps fail, all else goes on
     $site->redis->may_refuse;
+
+    my $start = time;
     $site->redis->cmd('DEL', '{concert}:state');
     $site->redis->cmd('SET', '{concert}:state', 'not ours');
 
-    my $start = time;
     ok((wait_until { reasons() eq '503 state_stale' } 25),
        'what is known of it is stale');
     cmp_ok(time - $start, '>', 8, 'after 10 s');
@@ -217,6 +221,13 @@ subtest 'nginx -t' => sub {
     }
 };
 
-cmp_ok($slowest, '<', 1 * slow, 'no answer waited for anything');
+# a busy machine makes some of them late, Redis would make most
+
+for my $hanging (0, 1) {
+    my @times = sort { $a <=> $b } $times{$hanging}->@*;
+
+    cmp_ok($times[$#times / 2], '<', 0.2 * slow, 'no answer waited for anything');
+    cmp_ok($times[-1], '<', 5 * slow, 'nor for long');
+}
 
 done_testing;
