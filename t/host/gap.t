@@ -13,7 +13,7 @@ my $line = 'default threshold=2 seen_ttl=6s claim_ttl=6s active_ttl=8s '
 
 my %site = map {
     $_ => Admission::Site->start(workers => 1, events => $line,
-                                 timeout => '300ms',
+                                 timeout => '3s',
                                  redis_opt => { clock => /clock/ ? 1 : 0 })
 } qw(away forward-clock back-clock memory);
 
@@ -38,7 +38,7 @@ for my $name (sort keys %site) {
 # steps are under way everywhere
 for my $site (values %site) {
     my $stepped = wait_until {
-        $site->redis->cmd('HGET', $site->key('state'), 'step') } 5;
+        $site->redis->cmd('HGET', $site->key('state'), 'step') };
     ok($stepped, 'a step');
 }
 
@@ -69,7 +69,7 @@ for my $name (sort keys %site) {
     my $site = $site{$name};
     my $step = sub { $site->redis->cmd('HGET', $site->key('state'), 'step') };
     my $before = $step->();
-    my $stepped = wait_until { $step->() != $before } 5;
+    my $stepped = wait_until { $step->() != $before };
     ok($stepped, "$name: steps go on");
 }
 sleep 1.5;
@@ -96,11 +96,11 @@ for my $name (sort keys %site) {
 
     # and the line moves
     my $left = wait_until {
-        $site->call(0, 'ann', POST => 'leave')->status == 200 } 5;
+        $site->call(0, 'ann', POST => 'leave')->status == 200 };
     ok($left, "$name: ann leaves");
     my $in = wait_until {
         $site->call(0, $line[0], GET => 'status')->json->{status} eq 'active'
-    } 5;
+    };
     ok($in, "$name: a slot that comes free goes to the first");
 }
 

@@ -15,7 +15,7 @@ my $redis = Admission::Redis->start;
 my $url = $redis->url;
 
 sub http ($zone) {
-    return "admission_zone $zone; admission_redis $url timeout=300ms;";
+    return "admission_zone $zone; admission_redis $url timeout=3s;";
 }
 
 # One with a limit, and what it says of its fallback: whether, and for how long.
