@@ -15,7 +15,7 @@ my $lines = join "\n        ", 'default threshold=1;',
             map { "idle-$_ threshold=1;" } 1 .. $events;
 
 my $site = Admission::Site->start(
-    instances => 2, zone => '8m', events => $lines,
+    instances => 2, zone => '8m', timeout => '5s', events => $lines,
     server => 'location = /readyz { admission_health ready; }
                location = /metrics { admission_metrics; }');
 my $redis = $site->redis;
@@ -24,6 +24,18 @@ my $redis = $site->redis;
 sub scripts ($seconds) {
     my $stats = $redis->stats_of(sub { sleep $seconds });
     return (($stats->{evalsha} // 0) + ($stats->{eval} // 0)) / $seconds;
+}
+
+# The least of some times is: what holds it up does so each time, a busy machine
+# does not.
+sub soon ($seconds, $try) {
+    my @took;
+
+    for my $n (1 .. 4) {
+        push @took, $try->($n);
+        last if $took[-1] < $seconds * slow;
+    }
+    cmp_ok($took[-1], '<', $seconds * slow, "soon: @took s");
 }
 
 sub ready ($i) {
@@ -55,8 +67,11 @@ subtest 'many events with a user each' => sub {
 
     is_deeply(ready($_), { status => 'ready' }, "host $_ is ready") for 0, 1;
 
-    my $m = metrics($site->port);
-    cmp_ok($m->value('schedule_lag_seconds'), '<', 1 * slow, 'and not late');
+    # of a worker that stands still by itself the schedule is late as well
+    my $lag;
+    my $in_time = wait_until {
+        ($lag = metrics($site->port)->value('schedule_lag_seconds')) < 1 };
+    ok($in_time, 'and not late') or diag $lag;
 };
 
 
@@ -65,7 +80,7 @@ subtest 'each host knows of all of it' => sub {
         my $sum;
         my $all = wait_until {
             ($sum = metrics($site->port($i))->sum('queue_active')) == $events
-        } 10;
+        } 20;
         ok($all, "host $i knows who is in everywhere") or diag $sum;
     }
 };
@@ -77,12 +92,19 @@ subtest 'an event goes on beside them' => sub {
     is($site->call(0, 'ben', POST => 'check')->json->{status}, 'queued',
        'ben waits');
 
-    my $start = time;
-    $site->call(0, 'ann', POST => 'leave');
-    my $in = wait_until {
-        $site->call(1, 'ben', GET => 'status')->json->{status} eq 'active' } 5;
-    ok($in, 'and gets in');
-    cmp_ok(time - $start, '<', 2.5 * slow, 'soon');
+    soon(2.5, sub ($n) {
+        my ($out, $next) = $n % 2 ? qw(ann ben) : qw(ben ann);
+
+        is($site->call(0, $next, POST => 'check')->json->{status}, 'queued',
+           "$next waits") if $n > 1;
+
+        my $start = time;
+        $site->call(0, $out, POST => 'leave');
+        ok((wait_until {
+            $site->call(1, $next, GET => 'status')->json->{status} eq 'active'
+        }), 'and gets in');
+        return time - $start;
+    });
 };
 
 
@@ -107,48 +129,59 @@ subtest 'a beacon' => sub {
     my $s = Admission::Site->start(instances => 2,
                                    events => 'concert threshold=5;');
 
-    $s->call(0, 'ann', POST => 'check');
-    my $start = time;
-    $s->call(0, 'ann', POST => 'leave',
-             headers => [ 'Sec-Fetch-Mode', 'no-cors' ]);
-    my $left = wait_until {
-        !$s->redis->cmd('ZCARD', '{concert}:active') } 20;
-    ok($left, 'it is carried out');
-    cmp_ok(time - $start, '<', 10 + 3 * slow, 'after ten seconds');
+    soon(10 / slow() + 3, sub ($n) {
+        $s->call(0, 'ann', POST => 'check');
+        my $start = time;
+        $s->call(0, 'ann', POST => 'leave',
+                 headers => [ 'Sec-Fetch-Mode', 'no-cors' ]);
+        ok((wait_until { !$s->redis->cmd('ZCARD', '{concert}:active') } 30),
+           'it is carried out');
+        return time - $start;
+    });
 };
 
 
 # Redis's clock goes back by less than a gap: hosts go on to hear of each other.
 subtest 'a clock that was set back' => sub {
     my $s = Admission::Site->start(instances => 2, redis_opt => { clock => 1 },
+                                   timeout => '5s',
                                    events => 'concert threshold=5;');
-    my $token = $s->call(0, 'ann', POST => 'check')->json->{entryToken};
-    my $gate = sub {
-        return request($s->port(1), 'GET', '/gated', bearer => $s->user('ann'),
-                       headers => [ 'X-Queue-Entry-Token' => $token ])->status;
-    };
-    ok((wait_until { $gate->() == 200 } 5), 'ann is in');
-    sleep 2;
-    $s->redis->set_clock(-12);
-    sleep 2;
 
-    my $start = time;
-    $s->call(0, 'ann', POST => 'leave');
-    ok((wait_until { $gate->() == 403 } 10), 'who leaves is out elsewhere');
-    cmp_ok(time - $start, '<', 3 * slow, 'soon');
+    # each time as far back again
+    soon(3, sub ($n) {
+        my $token = $s->call(0, 'ann', POST => 'check')->json->{entryToken};
+        my $gate = sub {
+            return request($s->port(1), 'GET', '/gated',
+                           bearer => $s->user('ann'),
+                           headers => [ 'X-Queue-Entry-Token' => $token ])
+                   ->status;
+        };
+        ok((wait_until { $gate->() == 200 }), 'ann is in');
+        sleep 2;
+        $s->redis->set_clock(-12 * $n);
+        sleep 2;
+
+        my $start = time;
+        $s->call(0, 'ann', POST => 'leave');
+        ok((wait_until { $gate->() == 403 }), 'who leaves is out elsewhere');
+        return time - $start;
+    });
 };
 
 
 # A slot that ends where nobody waits: by the time of it, on every host.
 subtest 'the end of a slot' => sub {
     my $s = Admission::Site->start(
-        instances => 2, events => 'concert threshold=5 active_ttl=3s;',
+        instances => 2, events => 'concert threshold=5 active_ttl=8s;',
         server => 'location = /metrics { admission_metrics; }');
+    my $in = sub ($n) {
+        return 2 == grep { metrics($s->port($_))->sum('queue_active') == $n }
+                    0, 1;
+    };
 
-    $s->call(0, 'ann', POST => 'check', event => 'concert');
-    my $ended = wait_until {
-        2 == grep { metrics($s->port($_))->sum('queue_active') == 0 } 0, 1 } 8;
-    ok($ended, 'both hosts know');
+    $s->call(0, 'ann', POST => 'check');
+    ok((wait_until { $in->(1) }), 'both hosts know of it');
+    ok((wait_until { $in->(0) } 20), 'and of its end');
 };
 
 
@@ -156,26 +189,34 @@ subtest 'the end of a slot' => sub {
 # nobody, and what is not there any more leaves it.
 subtest 'a long list' => sub {
     my $n = 250_000;
-    my $s = Admission::Site->start(events => 'default threshold=1;
+    my $s = Admission::Site->start(timeout => '3s',
+                                   events => 'default threshold=1;
                                               concert threshold=2;');
     my $redis = $s->redis;
-
-    for my $part (0 .. $n / 1000 - 1) {
-        $redis->cmd('SADD', 'queue:active-events',
-                    map { "made-up-$part-$_" } 1 .. 1000);
-    }
-    $s->nginx->stop;
-    $s->nginx->start_again;
-
     my @slow;
 
-    for my $i (1 .. 40) {
-        my $start = time;
-        my $answer = $s->call(0, "w$i", POST => 'check');
-        is($answer->status, 200, 'a call is answered') if $i == 1;
-        push @slow, $i if $answer->status != 200;
-        push @slow, time - $start if time - $start > 0.5 * slow;
-        sleep 0.05;
+    # again if some were late: the list does that each time, a busy machine does
+    # not
+
+    for (1 .. 4) {
+        for my $part (0 .. $n / 1000 - 1) {
+            $redis->cmd('SADD', 'queue:active-events',
+                        map { "made-up-$part-$_" } 1 .. 1000);
+        }
+        $s->nginx->stop;
+        $s->nginx->start_again;
+        @slow = ();
+
+        for my $i (1 .. 40) {
+            my $start = time;
+            my $answer = $s->call(0, "w$i", POST => 'check');
+            my $took = time - $start;
+            is($answer->status, 200, 'a call is answered')
+                if $answer->status != 200 || $i == 1;
+            push @slow, $took if $took > 0.5 * slow;
+            sleep 0.05;
+        }
+        last if !@slow;
     }
     is_deeply(\@slow, [], 'and so are all others, soon');
 
@@ -191,13 +232,15 @@ subtest 'a long list' => sub {
 subtest 'what is left' => sub {
     my $s = Admission::Site->start(
         instances => 2,
-        events => 'default threshold=1 active_ttl=3s seen_ttl=3s claim_ttl=1s
+        timeout => '5s',
+        events => 'default threshold=1 active_ttl=8s seen_ttl=8s claim_ttl=1s
                            admit_interval=100ms;
                    listed threshold=1;');
     my $redis = $s->redis;
 
+    # of keys that there are: one may go between the two calls (-2)
     my $ttls = sub ($event) {
-        return map { $redis->cmd('TTL', $_) }
+        return grep { $_ != -2 } map { $redis->cmd('TTL', $_) }
                $redis->cmd('KEYS', "{$event}:*")->@*;
     };
 
@@ -233,7 +276,7 @@ subtest 'what is left' => sub {
         my @left;
         my $goes = wait_until {
             @left = $ttls->($how); @left && !grep { $_ < 0 || $_ > 600 } @left
-        } 15;
+        } 40;
         ok($goes, 'all keys go within ten minutes') or diag "@left";
 
         # looking at it keeps nothing
@@ -271,7 +314,7 @@ subtest 'the next life of an event' => sub {
 
     my $all = wait_until {
         my @ttl = map { $redis->cmd('TTL', $_) } $redis->cmd('KEYS', '{concert}:*')->@*;
-        @ttl && !grep { $_ > 600 } @ttl } 5;
+        @ttl && !grep { $_ > 600 } @ttl };
     ok($all, 'its keys go');
     is($s->call(0, 'cho', POST => 'check')->json->{status}, 'active',
        'meanwhile it is the same event');
@@ -294,20 +337,24 @@ subtest 'permissions of before' => sub {
         $s->nginx->error_log =~ /redis refuses the key "\{\}:news"/ } 10;
     ok($said, 'the log says so');
 
-    my $token = $s->call(0, 'ann', POST => 'check')->json->{entryToken};
-    my $gate = sub ($i) {
-        return request($s->port($i), 'GET', '/gated', bearer => $s->user('ann'),
-                       headers => [ 'X-Queue-Entry-Token' => $token ])->status;
-    };
-    my $knows = wait_until { $gate->(1) == 200 } 5;
-    ok($knows, 'ann is in');
-    sleep 1;
+    # within a second or so
+    soon(1.2, sub ($n) {
+        my $token = $s->call(0, 'ann', POST => 'check')->json->{entryToken};
+        my $gate = sub ($i) {
+            return request($s->port($i), 'GET', '/gated',
+                           bearer => $s->user('ann'),
+                           headers => [ 'X-Queue-Entry-Token' => $token ])
+                   ->status;
+        };
+        ok((wait_until { $gate->(1) == 200 }), 'ann is in');
+        sleep 1;
 
-    my $start = time;
-    $s->call(0, 'ann', POST => 'leave');
-    my $out = wait_until { $gate->(1) == 403 } 5;
-    ok($out, 'who leaves is out on the other host, too');
-    cmp_ok(time - $start, '<', 1.2 * slow, 'within a second or so');
+        my $start = time;
+        $s->call(0, 'ann', POST => 'leave');
+        ok((wait_until { $gate->(1) == 403 }),
+           'who leaves is out on the other host, too');
+        return time - $start;
+    });
 };
 
 
