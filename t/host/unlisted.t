@@ -12,6 +12,7 @@ use Admission::Metrics;
 use Admission::Nginx;
 use Admission::Site;
 use Admission::Swarm;
+use Time::HiRes qw(sleep time);
 
 my $REALIP = 'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;';
 my $SERVER = <<'END';
@@ -24,7 +25,7 @@ END
 
 sub site ($events, %opt) {
     return Admission::Site->start(events => $events, http => $REALIP,
-                                  server => $SERVER, %opt);
+                                  server => $SERVER, timeout => '5s', %opt);
 }
 
 # a call of the queue API about an event, from an address
@@ -359,7 +360,7 @@ subtest 'in at another host' => sub {
 
 
 subtest 'what is not heard of any more' => sub {
-    my $site = site('default threshold=5 active_ttl=2s seen_ttl=2s
+    my $site = site('default threshold=5 active_ttl=8s seen_ttl=8s
                              claim_ttl=1s unlisted=6;');
 
     is try($site, "x-$_", 'ann'), 'active', "x-$_" for 1 .. 4;
@@ -374,11 +375,11 @@ subtest 'what is not heard of any more' => sub {
     wait_until {
         $kept &&= try($site, 'x-1', 'ann', call => 'heartbeat') eq 'active';
         $free = try($site, 'x-5', 'ann') eq 'active';
-    } 20;
+    } 40;
     ok $free, 'three slots run out: another one';
     ok $kept, 'the fourth is kept by polls';
 
-    ok((wait_until { counted($site) == 0 } 20), 'in the end nothing is left');
+    ok((wait_until { counted($site) == 0 } 40), 'in the end nothing is left');
 };
 
 
@@ -477,7 +478,7 @@ subtest 'without any line' => sub {
 
 
 subtest 'Redis goes and comes' => sub {
-    my $site = site('default threshold=5 unlisted=10;', timeout => '300ms');
+    my $site = site('default threshold=5 unlisted=10;', timeout => '3s');
     my $redis = $site->redis;
 
     is try($site, 'x-1', 'ann'), 'active', 'x-1';
@@ -521,7 +522,8 @@ subtest 'a small zone' => sub {
 # Who joins and leaves one after the other fills neither Redis nor the list: what
 # they leave stays for ten minutes.
 subtest 'join, leave, the next one' => sub {
-    my $s = Admission::Site->start(events => 'default threshold=5;
+    my $s = Admission::Site->start(timeout => '5s',
+                                   events => 'default threshold=5;
                                               listed threshold=5;');
     my %status;
     my $connection = Admission::HTTP->connect($s->port);
@@ -548,7 +550,8 @@ subtest 'join, leave, the next one' => sub {
 # Beacons of others do not keep a user's share from ending.
 subtest 'shares end, whatever others do' => sub {
     my $s = Admission::Site->start(
-        events => 'default threshold=5 active_ttl=3s seen_ttl=3s claim_ttl=2s;');
+        timeout => '5s',
+        events => 'default threshold=5 active_ttl=8s seen_ttl=8s claim_ttl=2s;');
     my $join = sub ($user, $id) {
         return request($s->port, POST => "/api/queue/check/$id",
                        bearer => $s->user($user))->status;
@@ -563,8 +566,9 @@ subtest 'shares end, whatever others do' => sub {
         $join->("other-$n", "beacon-$n");
         request($s->port, POST => "/api/queue/leave/beacon-$n?beacon=1",
                 bearer => $s->user("other-$n"));
+        sleep 0.05;
         $join->('ann', 'own-5') == 200;
-    } 9), 'a fifth one, when the others have ended');
+    } 30), 'a fifth one, when the others have ended');
 };
 
 done_testing;
