@@ -18,7 +18,7 @@ my $LISTED = 'default vwr_rate=0; concert threshold=1000 admit_interval=200ms';
 
 sub small_site (%opt) {
     return waiting_site(
-        instances => 2, zone => '256k', timeout => '300ms',
+        instances => 2, zone => '256k', timeout => '2s',
         events => "$LISTED; listed threshold=1;", server => <<'END', %opt);
         location = /metrics { admission_metrics; }
         location = /any     { admission_event ""; admission_tier2 on event=any;
@@ -46,7 +46,7 @@ sub ask ($site, $i, $user, $token, $path = '/gated') {
 sub gate { return ask(@_)->status }
 
 # it becomes so
-sub soon :prototype(&$;$) ($code, $what, $timeout = 5) {
+sub soon :prototype(&$;$) ($code, $what, $timeout = 20) {
     ok(wait_until(sub { $code->() }, $timeout), $what);
 }
 
@@ -58,7 +58,7 @@ sub kept_out ($site, $i, $user, $token) {
         my @seen = map { gate($site, $i, $user, $token) } 1 .. 5;
         $passed += grep { $_ == 200 } @seen;
         !grep { $_ != 403 } @seen;
-    } "instance $i: $user is refused", 10;
+    } "instance $i: $user is refused";
     is($passed, 0, 'and never passed');
 }
 
@@ -127,7 +127,7 @@ sub fill ($site, $n = 1500) {
 
     for my $i (@hosts) {
         soon { forgotten($site, $i) >= $all{$i} && forgotten($site, $i) > 0 }
-            "instance $i has no room for more", 10;
+            "instance $i has no room for more";
     }
 }
 
@@ -164,8 +164,10 @@ sub out ($site, $user, $token) {
 }
 
 
+# Where Redis does not hang it has all the time that it needs.
+
 subtest 'strangers come and leave' => sub {
-    my $site = small_site();
+    my $site = small_site(timeout => '5s');
     my @hosts = (0, 1);
     enter($site, 'first', $_) for @hosts;
 
@@ -293,10 +295,27 @@ subtest 'every place that takes an entry token' => sub {
     my $cyd = enter($site, 'cyd');
     fill($site);
     $about->('cyd');
-    is(gate($site, 0, cyd => $cyd, '/strict'), 200, 'strict=on');
-    is(join(' ', $about->('cyd')), 'EVALSHA', 'both questions in one');
-    is(gate($site, 0, cyd => $cyd, '/strict'), 200, 'strict=on, again');
-    is(join(' ', $about->('cyd')), 'ZSCORE', 'what is known is not asked');
+
+    # what is known is so for a second
+
+    my (@strict, @asked);
+
+    for (1 .. 10) {
+        my $start = time;
+        @strict = @asked = ();
+
+        for my $n (0, 1) {
+            $strict[$n] = gate($site, 0, cyd => $cyd, '/strict');
+            $asked[$n] = join ' ', $about->('cyd');
+        }
+        last if time - $start < 0.9;
+        sleep 1.1;
+    }
+
+    is($strict[0], 200, 'strict=on');
+    is($asked[0], 'EVALSHA', 'both questions in one');
+    is($strict[1], 200, 'strict=on, again');
+    is($asked[1], 'ZSCORE', 'what is known is not asked');
     is(gate($site, 1, ann => $ann, '/strict'), 403, 'strict=on: who left');
 
     # the API shows Redis what it is shown
@@ -334,7 +353,7 @@ subtest 'every place that takes an entry token' => sub {
 
     $site->redis->sigcont;
     soon { gate($site, 0, bob => $bob) == 200 }
-        'Redis is back: who is in passes', 10;
+        'Redis is back: who is in passes';
     kept_out($site, $_, ann => $ann) for 0, 1;
 
     # clients that go while Redis hangs
@@ -355,7 +374,7 @@ subtest 'every place that takes an entry token' => sub {
        join(' ', (503) x 10), 'the others have their answer');
 
     $site->redis->sigcont;
-    soon { gate($site, 0, bob => $bob) == 200 } 'and nothing else happens', 10;
+    soon { gate($site, 0, bob => $bob) == 200 } 'and nothing else happens';
 
     # Redis holds what is not ours
 
@@ -405,7 +424,7 @@ subtest 'leave, let the next one in, keep both tokens' => sub {
         wait_until {
             @pass = grep { gate($site, $i, @$_) == 200 } @kept;
             @pass == 1;
-        };
+        } 20;
         is(join(' ', map { $_->[0] } @pass), 'user-400',
            'of 400 tokens the one of who is in passes');
     }
@@ -427,7 +446,7 @@ subtest 'for as long as it matters' => sub {
     soon {
         sleep 1.1;
         !asks($site, 0, sub { gate($site, 0, ann => $ann) });
-    } 'until all such tokens have expired', 20;
+    } 'until all such tokens have expired', 40;
 
     $site->redis->sigstop;
     is(gate($site, 0, ann => $ann), 200, 'then Redis may be away');
@@ -463,7 +482,7 @@ subtest 'another zone' => sub {
 
     $site->redis->sigcont;
     soon { gate($site, 0, bob => $bob) == 200 }
-        'Redis is back: who is in passes', 10;
+        'Redis is back: who is in passes';
     kept_out($site, 0, ann => $ann);
 };
 
@@ -491,11 +510,11 @@ subtest 'a worker died with the lock' => sub {
 
     $site->redis->sigcont;
     soon { gate($site, 0, bob => $bob) == 200 }
-        'Redis is back: who is in passes', 10;
+        'Redis is back: who is in passes';
     kept_out($site, 0, ann => $ann);
     kept_out($site, 0, cleared => $cleared);
     soon { $nginx->worker_pids == 2 } 'workers are back';
-    soon { gates(20, $site, 0, bob => $bob) eq '200' } 'and have Redis', 10;
+    soon { gates(20, $site, 0, bob => $bob) eq '200' } 'and have Redis';
 
     Admission::Zone::kill_inside($nginx, 256 << 10);
 
@@ -506,7 +525,7 @@ subtest 'a worker died with the lock' => sub {
     soon {
         sleep 1.1;
         !asks($site, 0, sub { gate($site, 0, bob => $bob) });
-    } 'once the event was heard of nobody is asked', 10;
+    } 'once the event was heard of nobody is asked';
 
     is(gate($site, 0, ann => $ann), 403, 'who left is out');
     is(gate($site, 0, cleared => $cleared), 403, 'and who was cleared');
@@ -564,17 +583,16 @@ subtest 'an event is forgotten, and when it was cleared' => sub {
 
     $site->redis->cmd('SREM', 'queue:active-events', @events);
     my $cyd;
-    soon { $cyd = enter($site, 'cyd') } 'cyd comes in', 10;
+    soon { $cyd = enter($site, 'cyd') } 'cyd comes in';
     for my $i (0, 1) {
-        soon { gate($site, $i, cyd => $cyd) == 200 } "and passes instance $i",
-            10;
+        soon { gate($site, $i, cyd => $cyd) == 200 } "and passes instance $i";
     }
 };
 
 subtest 'in a cluster' => sub {
     my $cluster = Admission::Cluster->start(replicas => 0);
     my @masters = $cluster->masters;
-    my $site = small_site(redis => $cluster, instances => 1, timeout => '1s',
+    my $site = small_site(redis => $cluster, instances => 1, timeout => '5s',
                           event => '$arg_event', events => 'default;');
 
     for my $master (@masters) {
