@@ -30,7 +30,7 @@ our @EXPORT = qw(
     test_dir free_port wait_until slow sanitized root sources write_file
     read_file read_lines run
     json_decode json_encode true false
-    processes alive fd_count rss
+    processes unreaped alive fd_count rss
     done_testing
 );
 
@@ -229,6 +229,16 @@ sub processes ($parent = undef) {
     }
 
     return @found;
+}
+
+
+# Children of a process that are dead, of which it has not heard yet.
+
+sub unreaped ($parent) {
+    return scalar grep {
+        open my $file, '<', "$_/stat";
+        $file && (<$file> // '') =~ /^.*\) [ZX] \Q$parent\E /s;
+    } glob '/proc/[0-9]*';
 }
 
 
