@@ -18,7 +18,7 @@ use constant ABSURD => 9007199254740991;
 my $redis = Admission::Redis->start(clock => 1);
 
 my $site = Admission::Site->start(
-    redis => $redis, workers => 2, instances => 2,
+    redis => $redis, workers => 2, instances => 2, timeout => '5s',
     events => 'default threshold=2 admit_interval=100ms restore_wait=2s;',
     server => <<'END');
         location /vwr-api/       { admission_vwr_api; }

@@ -18,7 +18,8 @@ write_file("$dir/slow",
            'ann:$6$rounds=600000$0123456789abcdef$' . 'x' x 86 . "\n");
 
 my $site = Admission::Site->start(
-    workers => 2, events => 'default threshold=1 vwr_rate=0;', server => <<END);
+    workers => 2, timeout => '5s', events => 'default threshold=1 vwr_rate=0;',
+    server => <<END);
         location = /metrics { admission_metrics; }
         location = /readyz  { admission_health ready; }
         location = /pid     { return 200 \$pid; }

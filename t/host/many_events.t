@@ -11,7 +11,8 @@ use Admission::Site;
 my @lines = map { my $i = $_; map { "x-$i-$_;" } 1 .. 750 } 0, 1;
 
 my $site = Admission::Site->start(
-    instances => 2, events => join ' ', 'default threshold=1;', @lines);
+    instances => 2, timeout => '5s',
+    events => join ' ', 'default threshold=1;', @lines);
 
 my $user = $site->user('mallory');
 my $failed = 0;

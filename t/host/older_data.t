@@ -9,7 +9,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    workers => 1, instances => 2,
+    workers => 1, instances => 2, timeout => '5s',
     events => 'default threshold=4 restore_wait=6s admit_interval=200ms;');
 my (%entry, %place);
 
@@ -35,13 +35,13 @@ is(ask($_)->{status}, 'active', "$_ is in after the snapshot") for qw(c d);
 is(ask($_)->{status}, 'queued', "$_ waits") for @line;
 
 # both hosts have heard of it
-my $heard = wait_until { ask('w1', 1)->{currentUsers} == 4 } 5;
+my $heard = wait_until { ask('w1', 1)->{currentUsers} == 4 };
 ok($heard, 'four are in');
 
 $site->redis->kill9;
 $site->redis->launch;
 my $up = wait_until { 2 == grep {
-    $site->call($_, 'w4', GET => 'status')->status == 200 } 0, 1 } 10;
+    $site->call($_, 'w4', GET => 'status')->status == 200 } 0, 1 } 20;
 ok($up, 'Redis is back, for both hosts');
 is(inside(), 'a b', 'with older data');
 
@@ -54,13 +54,13 @@ is(request($site->port, 'GET', '/gated', bearer => $site->user('c'),
    'c passes the gate');
 is(ask('d', 1, GET => 'status')->{status}, 'active', 'd is still in');
 
-my $full = wait_until { inside() eq 'a b c d' } 5;
+my $full = wait_until { inside() eq 'a b c d' };
 ok($full, 'all four have their slots');
 
 # also when places are no longer being restored
 my $restore = wait_until {
     my $until = $site->redis->cmd('HGET', $site->key('state'), 'restore');
-    $site->redis->cmd('TIME')->[0] > $until / 1000 + 2 } 15;
+    $site->redis->cmd('TIME')->[0] > $until / 1000 + 2 } 30;
 ok($restore, 'restored');
 is(inside(), 'a b c d', 'nobody else was let in');
 
@@ -70,7 +70,7 @@ is_deeply([sort { $look->{$a} <=> $look->{$b} } keys %$look], \@line,
           'the line is in its order');
 
 $site->call(0, 'c', POST => 'leave');
-my $next = wait_until { ask('w1')->{status} eq 'active' } 5;
+my $next = wait_until { ask('w1')->{status} eq 'active' };
 ok($next, 'and goes on');
 
 done_testing;

@@ -11,7 +11,7 @@ use Admission::Metrics;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 2,
+    instances => 2, workers => 2, timeout => '5s',
     events => 'default threshold=2 vwr_rate=0 token_ttl=10s;
                quick   threshold=1 claim_ttl=1s seen_ttl=600s
                        admit_interval=100ms;

@@ -38,7 +38,7 @@ my $server = <<'END';
 END
 
 my $site = Admission::Site->start(
-    workers => 2, events => 'default threshold=2 vwr_rate=0;',
+    workers => 2, timeout => '2s', events => 'default threshold=2 vwr_rate=0;',
     http => "$http    log_format verdicts '\$request_uri \$admission_verdict';\n",
     server => $server);
 
@@ -271,7 +271,7 @@ subtest 'Redis, and without it' => sub {
     $_->response for @out;
 
     my $down = wait_until {
-        get($port, '/few/?k=b', timeout => 5);
+        get($port, '/few/?k=b');
         my $now = metrics($port);
         $now->sum('redis_breakers', state => 'open')
             && $now->value('ready') == 0
