@@ -105,7 +105,7 @@ sub wait_known ($self, @nodes) {
     wait_until {
         !grep {
             @nodes > grep { / connected/ } split /\n/,
-                     $_->cmd('CLUSTER', 'NODES')
+                     ($_->try('CLUSTER', 'NODES'))[0] // ''
         } @nodes;
     } 20 or croak 'the nodes of the cluster do not know each other';
 }
@@ -124,8 +124,8 @@ sub wait_ok ($self, $timeout = 30) {
 sub wait_replicas ($self) {
     wait_until {
         !grep {
-            my $info = $_->cmd('INFO', 'replication');
-            $info =~ /^role:slave/m && $info !~ /^master_link_status:up/m
+            my $info = ($_->try('INFO', 'replication'))[0] // '';
+            $info !~ /^role:master/m && $info !~ /^master_link_status:up/m
         } $self->living;
     } 20 or croak 'the replicas do not follow';
 }

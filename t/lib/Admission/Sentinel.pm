@@ -75,8 +75,8 @@ sub knows_all ($self, $watcher) {
 sub wait_replicas ($self) {
     wait_until {
         !grep {
-            my $info = $_->cmd('INFO', 'replication');
-            $info =~ /^role:slave/m && $info !~ /^master_link_status:up/m
+            my $info = ($_->try('INFO', 'replication'))[0] // '';
+            $info !~ /^role:master/m && $info !~ /^master_link_status:up/m
         } $self->nodes;
     } 20 or croak 'the replicas do not follow';
 }
