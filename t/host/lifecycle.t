@@ -76,11 +76,13 @@ sub reload_with ($text) {
 
 # ---- a crowd, whose requests go on
 
+my (@done, @reloads);
+
 my $crowd = Admission::Crowd->new(
     site => $site, users => 120, threshold => $threshold, arrive => 8,
-    stay => [0.1, 0.4]);
+    stay => [0.1, 0.4], while => sub { @done < @reloads / 2 });
 
-my @reloads = (
+@reloads = (
     'as it is' => $original,
     'a larger zone' => $original =~ s/admission:1m/admission:3m/r,
     'a smaller one' => $original =~ s/admission:1m/admission:256k/r,
@@ -92,7 +94,7 @@ my @reloads = (
 
 # without waiting: the old workers go while the crowd goes on
 
-my ($at, @done) = (1);
+my $at = 1;
 
 for (my $i = 0; $i < @reloads; $i += 2) {
     my ($what, $text) = @reloads[$i, $i + 1];

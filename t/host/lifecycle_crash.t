@@ -19,10 +19,10 @@ subtest 'a crowd, and a worker killed many times' => sub {
         workers => 3, instances => 1,
         events => "default threshold=$threshold admit_interval=200ms;");
     my $nginx = $site->nginx;
+    my $killed = 0;
     my $crowd = Admission::Crowd->new(
         site => $site, users => 150, threshold => $threshold, arrive => 3,
-        stay => [0.2, 0.8]);
-    my $killed = 0;
+        stay => [0.2, 0.8], while => sub { $killed < 10 });
 
     $nginx->allow(qr/exited on signal 9/);
 

@@ -143,15 +143,14 @@ sub forth ($what) {
 subtest 'forth and back' => \&forth_and_back;
 
 subtest 'a crowd meanwhile' => sub {
+    my ($old, $new, @steps);
+    my $step = 0;
     my $crowd = Admission::Crowd->new(
         site => $site, users => 120, threshold => $threshold, arrive => 6,
-        stay => [0.1, 0.4]);
-    my $at = 0.5;
-    my ($old, $new);
-    my $step = 0;
+        stay => [0.1, 0.4], while => sub { $step < @steps });
 
     # each as soon as the one before is done
-    my @steps = (
+    @steps = (
         [ sub { $old = $nginx->pid; $nginx->signal('USR2') },
           sub { $new = $nginx->pid;
                 $new != $old && workers_of($new) == 2 } ],

@@ -35,6 +35,7 @@ use Test::More ();
 # vanish      share that stops polling for `away` seconds (0)
 # away        [least, most] ([1, 3])
 # look        seconds between looks (0.1)
+# while       a function: after these, others come as long as it says so
 # connections at once (200)
 
 sub new ($class, %opt) {
@@ -53,14 +54,26 @@ sub new ($class, %opt) {
     $self->{swarm} = Admission::Swarm->new(
         connections => $self->{connections}, retry => 1);
 
-    for my $n (1 .. $self->{users}) {
-        my $user = { id => "user-$n", state => 'new', admissions => 0,
-                     token => $self->{site}->user("user-$n") };
-        $self->{user}{ $user->{id} } = $user;
-        $self->later(rand $self->{arrive}, $user, 'poll');
-    }
-
+    $self->come($self->{users}, $self->{arrive});
     return $self;
+}
+
+
+# So many more, over so many seconds from now.
+
+sub come ($self, $n, $seconds) {
+    for (1 .. $n) {
+        my $id = 'user-' . ++$self->{came};
+        my $user = { id => $id, state => 'new', admissions => 0,
+                     token => $self->{site}->user($id) };
+        $self->{user}{$id} = $user;
+        $self->later(rand $seconds, $user, 'poll');
+    }
+}
+
+
+sub goes_on ($self) {
+    return $self->{while} && $self->{while}->();
 }
 
 
@@ -76,9 +89,17 @@ sub in_state ($self, @states) {
 
 sub run ($self, $timeout, $until = undef) {
     $self->look_out;
+
+    my $again; $again = sub {
+        $self->come(1, 0.1) if $self->goes_on;
+        $self->{swarm}->timer(0.1, $again) if $self->goes_on;
+    };
+    $self->{swarm}->timer($self->{arrive}, $again);
+
     my $done = $self->{swarm}->run(
         timeout => $timeout,
-        until => $until // sub { !$self->in_state(qw(new waiting in away)) });
+        until => $until // sub { !$self->in_state(qw(new waiting in away))
+                                 && !$self->goes_on });
     $self->look;
     return $done;
 }
