@@ -25,10 +25,10 @@ my $proxy = $behind->proxy;
 $faults->at(1, 'Redis is 50 ms away', sub { $proxy->delay(0.05) });
 $faults->at(4, 'Redis is 500 ms away', sub { $proxy->delay(0.5) },
             outage => 4);
-$faults->at(7, 'Redis is here again', sub { $proxy->delay(0) });
+$faults->at(7, 'Redis is here again', sub { $proxy->delay(0) }, over => 3);
 $faults->at(9, 'connections are cut', sub { $proxy->cut }, outage => 2);
 $faults->at(12, 'Redis hangs', sub { $redis->sigstop }, outage => 5);
-$faults->at(14, 'Redis goes on', sub { $redis->sigcont });
+$faults->at(14, 'Redis goes on', sub { $redis->sigcont }, over => 3);
 
 $faults->at(17, 'the master is demoted', sub {
     $replica->cmd('REPLICAOF', 'NO', 'ONE');

@@ -22,6 +22,12 @@ $_->{timeout} = 2 for $master, $replica;
 $master->cmd('CONFIG', 'SET', 'repl-diskless-sync-delay', 0);
 $replica->cmd('REPLICAOF', '127.0.0.1', $master->port);
 
+my $follows = sub {
+    return (($replica->try('INFO', 'replication'))[0] // '')
+           =~ /^master_link_status:up/m;
+};
+wait_until { $follows->() } 30;
+
 my $behind = Admission::Behind->new($master);
 my $faults = Admission::Faults->new(redis => $behind, arrive => 16,
                                     lossy => 1,
@@ -32,14 +38,12 @@ sub serves () { return ($replica->try('GET', 'x'))[1] eq '' }
 $faults->at(2, 'a replica without its master', sub {
     $master->kill9;
     $behind->lead($replica);
-}, outage => 5, when => sub {
-    $replica->cmd('INFO', 'replication') =~ /^master_link_status:up/m;
-});
+}, outage => 5, when => $follows);
 
 $faults->at(4, 'it is promoted', sub {
     $replica->cmd('REPLICAOF', 'NO', 'ONE');
     $faults->watch(promoted => \&serves);
-});
+}, over => 3, when => sub { $master->{process}{finished} });
 
 $faults->at(8, 'it starts anew', sub {
     $replica->cmd('EVAL', <<'LUA', 0);

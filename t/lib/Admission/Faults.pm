@@ -59,7 +59,8 @@ sub crowd ($self) { return $self->{crowd} }
 
 
 # After so many seconds, and when what `when` asks is true, something happens
-# by which calls may fail for as long as `outage` says (0: none).
+# by which calls may fail for as long as `outage` says (0: none), or what made
+# the last one ends, so that it lasts for as long as `over` says from then on.
 
 sub at ($self, $seconds, $what, $code, %opt) {
     my $swarm = $self->{crowd}{swarm};
@@ -75,6 +76,10 @@ sub at ($self, $seconds, $what, $code, %opt) {
         push $self->{windows}->@*, [ $now, $now + $opt{outage} * slow ]
             if $opt{outage};
         $code->();
+
+        my $last = $self->{windows}[-1];
+        $last->[1] = max($last->[1], time + $opt{over} * slow) if $opt{over};
+
         $self->{happened}++;
     };
 
