@@ -252,7 +252,10 @@ my $least;
 for my $round (1 .. 5) {
     sleep 1.1;          # the log has one line a second
     mode('loading');
-    $open = wait_until { check() && lines(qr/breaker open, 50%/) >= 2 + $round };
+    $open = wait_until {
+        check();
+        lines(qr/breaker open, 50%/) >= 2 + $round
+    };
     ok $open, 'LOADING: it opens';
 
     $last = $fake->connections;

@@ -95,8 +95,8 @@ sub gone_after (@pids) {
     return time - $start;
 }
 
-# What NGINX's master says of a worker that it waited a second for is no fault of
-# one that looks for leaks.
+# What NGINX's master says of a worker that it waited a second for is no fault
+# of one that looks for leaks.
 
 sub alerts ($nginx) {
     return join "\n", grep {

@@ -36,7 +36,8 @@ sub within_a_second ($try) {
 
     for (1 .. 4) {
         push @tries, [ $try->() ];
-        last if !grep { !defined $_->[0] || $_->[0] >= 1 * slow } $tries[-1]->@*;
+        last if !grep { !defined $_->[0] || $_->[0] >= 1 * slow }
+                 $tries[-1]->@*;
     }
 
     for my $i (0 .. $tries[-1]->$#*) {

@@ -551,7 +551,8 @@ subtest 'join, leave, the next one' => sub {
 subtest 'shares end, whatever others do' => sub {
     my $s = Admission::Site->start(
         timeout => '5s',
-        events => 'default threshold=5 active_ttl=8s seen_ttl=8s claim_ttl=2s;');
+        events => 'default threshold=5 active_ttl=8s seen_ttl=8s
+                           claim_ttl=2s;');
     my $join = sub ($user, $id) {
         return request($s->port, POST => "/api/queue/check/$id",
                        bearer => $s->user($user))->status;

@@ -4,8 +4,8 @@
  * the real time the seconds in the file that CLOCK_FILE names, an int64_t that is
  * mapped and so may change at any time; with CLOCK_ALL to that of the clock which
  * nobody can set as well.  A second one there, if not 0, is the time of day at
- * which it stands, to which the seconds are added.  (libfaketime and jemalloc, which redis-server is built
- * with, lock each other out.)
+ * which it stands, to which the seconds are added.  (libfaketime and jemalloc,
+ * which redis-server is built with, lock each other out.)
  */
 
 

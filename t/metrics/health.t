@@ -226,7 +226,8 @@ subtest 'nginx -t' => sub {
 for my $hanging (0, 1) {
     my @times = sort { $a <=> $b } $times{$hanging}->@*;
 
-    cmp_ok($times[$#times / 2], '<', 0.2 * slow, 'no answer waited for anything');
+    cmp_ok($times[$#times / 2], '<', 0.2 * slow,
+           'no answer waited for anything');
     cmp_ok($times[-1], '<', 5 * slow, 'nor for long');
 }
 
