@@ -37,7 +37,7 @@ sub check ($site, $who) { return $site->call(0, $who, POST => 'check') }
 # ---- what takes less than timeout
 
 for my $delay (0.05, 0.5) {
-    my $site = site("works-$delay", 3, workers => 1);
+    my $site = site("works-$delay", 8, workers => 1);
 
     $proxy->delay($delay);
 
@@ -51,8 +51,9 @@ for my $delay (0.05, 0.5) {
         [ qw(active active queued queued) ], 'in order';
 
     $site->call(0, 'user-1', POST => 'leave');
-    ok wait_until { check($site, 'user-3')->json->{status} eq 'active' },
-       'the next one is let in';
+    ok +(wait_until {
+           check($site, 'user-3')->json->{status} eq 'active'
+       } 20), 'the next one is let in';
     is $site->nginx->error_log =~ /redis \S+ down/, '', 'Redis is up';
     $site->nginx->quit;
     $proxy->delay(0);
@@ -61,7 +62,7 @@ for my $delay (0.05, 0.5) {
 # with TLS as well
 
 {
-    my $site = site('tls', 3, workers => 1, redis_url =>
+    my $site = site('tls', 8, workers => 1, redis_url =>
         $redis->url(tls => 1, port => $tls_proxy->port)
         . ' tls_ca=' . $ca->cert);
 
@@ -79,35 +80,42 @@ for my $delay (0.05, 0.5) {
 # ---- what takes more
 
 {
-    my $timeout = 0.2;
+    my $timeout = 1;
     my $site = site('fails', $timeout, workers => 1);
 
     # a busy machine can take as long for one call
 
     my $in;
-    ok wait_until { $in = check($site, 'ann'); $in->status == 200 },
+    ok +(wait_until { $in = check($site, 'ann'); $in->status == 200 } 20),
         'no delay: works';
 
     my $token = $in->json->{entryToken};
 
-    $proxy->delay(0.5 * slow);
+    $proxy->delay(4 * slow);
 
     my @answers = map { check($site, "user-$_") } 1 .. 20;
 
     is_deeply [ grep { $_->status != 503 } @answers ], [],
         'more than timeout: 503';
-    cmp_ok max(map { $_->time } @answers), '<', ($timeout + 0.3) * slow,
+
+    # not after two of them, and not when Redis answers
+    cmp_ok max(map { $_->time } @answers), '<', 1.9 * $timeout * slow,
         'within it';
-    cmp_ok scalar(grep { $_->time < 0.1 * slow } @answers), '>', 10,
+    cmp_ok scalar(grep { $_->time < $timeout / 2 * slow } @answers), '>', 10,
         'and mostly at once';
     is request($site->port, GET => '/gated', bearer => $site->user('ann'),
                headers => [ 'X-Queue-Entry-Token' => $token ])->status, 200,
        'the gate goes on';
-    like $site->nginx->error_log, qr/down: no reply within \d+ ms/,
-         'the log says why';
+
+    # a line a second at most, and what went before may be another reason
+    ok +(wait_until {
+            check($site, 'ann');
+            $site->nginx->error_log
+                =~ /down(?: after \d+ ms)?: no reply within \d+ ms/
+        } 20), 'the log says why';
 
     $proxy->delay(0);
-    ok wait_until { check($site, 'ann')->status == 200 }, 'and back';
+    ok +(wait_until { check($site, 'ann')->status == 200 } 20), 'and back';
     $site->nginx->quit;
 }
 
@@ -121,7 +129,7 @@ for my $delay (0.05, 0.5) {
     $redis->cmd('SCRIPT', 'FLUSH');
     $proxy->delay($delay);
 
-    ok wait_until { check($site, 'ann')->status == 200 },
+    ok +(wait_until { check($site, 'ann')->status == 200 } 20),
        'works once there is a connection' or diag $site->nginx->error_log;
     $site->nginx->quit;
     $proxy->delay(0);
@@ -147,7 +155,7 @@ my %crowd = (instances => 2, connections => 2048,
              events => 'default threshold=30 admit_interval=100ms;');
 
 {
-    my $site = site('slow', 3, %crowd);
+    my $site = site('slow', 8, %crowd);
     my $crowd = crowd($site);
 
     $proxy->delay(0.05);
@@ -159,18 +167,28 @@ my %crowd = (instances => 2, connections => 2048,
 }
 
 {
-    my $timeout = 0.3;
+    my $timeout = 1;
     my $site = site('stall', $timeout, %crowd);
     my $crowd = crowd($site);
 
-    $crowd->{swarm}->timer(1.5, sub { $proxy->delay(0.6 * slow) });
-    $crowd->{swarm}->timer(3.5, sub { $proxy->delay(0.05) });
+    # for two seconds, and until somebody was told
+
+    my $goes_on;
+    $goes_on = sub {
+        return $crowd->{swarm}->timer(0.1, $goes_on) if !$crowd->{errors}{503};
+        $proxy->delay(0.05);
+    };
+
+    $crowd->{swarm}->timer(1.5, sub {
+        $proxy->delay(4 * slow);
+        $crowd->{swarm}->timer(2, $goes_on);
+    });
 
     goes_well($crowd, 'shorter timeout');
     is_deeply [ grep { !/503$/ } keys $crowd->{errors}->%* ], [],
         'no error but 503';
     ok $crowd->{errors}{503}, 'which came';
-    cmp_ok $site->slowest, '<', ($timeout + 0.5) * slow, 'in time';
+    cmp_ok $site->slowest, '<', 1.9 * $timeout * slow, 'in time';
 }
 
 done_testing;

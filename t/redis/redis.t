@@ -12,10 +12,17 @@ use Admission::JWT;
 use Admission::Nginx;
 use Admission::Redis;
 
+use IO::Select;
 use Time::HiRes qw(sleep time);
 
 my $user = 'user-secret-of-the-test-01234567890';
-my $timeout = 0.3;
+
+# Where it fails, a call takes this long, and less than twice as long: a busy
+# machine may make it late, and a second deadline is seen all the same.  Where it
+# is to work there is more of it.
+
+my $timeout = 1;
+my $plenty = ' timeout=' . 5 * slow . 's';
 
 
 sub conf ($redis) {
@@ -50,15 +57,28 @@ sub check ($nginx, $who = 'alice', $at = 'api') {
 
 sub in_time ($response) {
     return $response->status == 503
-           && $response->time < ($timeout + 0.2) * slow;
+           && $response->time < 1.9 * $timeout * slow;
 }
 
-# how long until a call works again
+# Within 2 s after the end of what happens a call works again: more often than
+# once only where the machine stands still meanwhile.
 
-sub back ($nginx) {
-    my $start = time;
-    wait_until { check($nginx)->status == 200 } 5;
-    return time - $start;
+my $happened = 0;
+
+sub is_back ($nginx, $happens, $what) {
+    my $seconds;
+
+    for (1 .. 3) {
+        $happens->();
+        $happened++;
+
+        my $start = time;
+        wait_until { check($nginx)->status == 200 } 20;
+        $seconds = time - $start;
+        last if $seconds < 2 * slow;
+    }
+
+    cmp_ok $seconds, '<', 2 * slow, "$what: back within 2 s";
 }
 
 sub lines ($nginx, $pattern) {
@@ -147,16 +167,16 @@ for my $url ($redis->url, $redis->url(db => 3), $redis->url(unix => 1),
              'unix://' . $redis->unix_path . '?db=5',
              'redis://[::1]:' . $redis->port, 'redis://localhost:' . $redis->port)
 {
-    my $nginx = nginx($url);
+    my $nginx = nginx($url . $plenty);
 
     is check($nginx)->status, 200, "reached: $url"
         or diag $nginx->error_log;
 
-    # an idle connection does not hold the worker
+    # an idle connection does not hold the worker, for ever or for a timeout
 
     my $start = time;
     $nginx->quit;
-    ok time - $start < 1 * slow, 'quits at once';
+    cmp_ok time - $start, '<', 4 * slow, 'quits at once';
 }
 
 for my $db (0, 3, 5) {
@@ -166,7 +186,7 @@ for my $db (0, 3, 5) {
 
 # the script of a call is gone
 
-my $nginx = nginx($redis->url . ' prefix=shop:');
+my $nginx = nginx($redis->url . ' prefix=shop:' . $plenty);
 
 check($nginx);
 $redis->cmd('SCRIPT', 'FLUSH');
@@ -176,10 +196,10 @@ is check($nginx)->status, 200, 'SCRIPT FLUSH is not noticed';
 
 my $stats;
 
-ok wait_until {
+ok +(wait_until {
     $stats = $redis->stats_of(sub { check($nginx) });
     $stats->{evalsha} && !$stats->{eval}
-}, 'then EVALSHA alone';
+} 20), 'then EVALSHA alone';
 
 ok grep({ /^shop:\{concert\}/ } @{ $redis->cmd('KEYS', '*') }),
    'the prefix stands before the keys';
@@ -201,7 +221,7 @@ for my $args ("redis://:$escaped\@$host/1",
               "redis://default\@$host/2 password_file=" . test_dir
               . '/password')
 {
-    my $nginx = nginx($args);
+    my $nginx = nginx($args . $plenty);
 
     is check($nginx)->status, 200, "let in: $args" or diag $nginx->error_log;
     unlike $nginx->error_log, qr/s3cret/, 'no secret in the log';
@@ -223,33 +243,43 @@ for my $args ("redis://:s3cret-is-wrong\@$host", "redis://$host",
 # ---- away, and back
 
 $nginx = nginx($redis->url);
-is check($nginx)->status, 200, 'works';
+ok +(wait_until { check($nginx)->status == 200 } 20), 'works';
 
-$redis->sigstop;
-my @answers = map { sleep 0.02; check($nginx) } 1 .. 20;
+my (@answers, $rest);
+
+sub without_redis () {
+    @answers = map { sleep 0.02; check($nginx) } 1 .. 20;
+    $rest = get($nginx->port, '/ok')->status;
+}
+
+is_back($nginx, sub () {
+    $redis->sigstop;
+    without_redis();
+    $redis->sigcont;
+}, 'continued');
 
 ok !grep({ !in_time($_) } @answers), 'stopped: 503 within the deadline';
-ok grep({ $_->time < 0.1 * slow } @answers) > 10, 'and mostly at once';
+ok grep({ $_->time < $timeout / 2 * slow } @answers) > 10,
+   'and mostly at once';
 is $answers[0]->json->{code}, 'UNAVAILABLE', 'UNAVAILABLE';
 ok $answers[0]->header('Retry-After') >= 1, 'Retry-After';
-is get($nginx->port, '/ok')->status, 204, 'the rest works';
+is $rest, 204, 'the rest works';
 
-$redis->sigcont;
-ok back($nginx) < 2 * slow, 'continued: back within 2 s';
+is_back($nginx, sub () {
+    $redis->kill9;
+    without_redis();
+    sleep 2;
+    $redis->restart;
+}, 'started again');
 
-$redis->kill9;
-@answers = map { sleep 0.02; check($nginx) } 1 .. 20;
 ok !grep({ !in_time($_) } @answers), 'killed: 503 within the deadline';
-sleep 2;
-
-$redis->restart;
-ok back($nginx) < 2 * slow, 'started again: back within 2 s';
 
 # the schedule may have noticed more than the calls
 
 my ($down, $up) = map { lines($nginx, qr/redis \S+ $_ /) } 'down:', 'back after';
 
-ok $down >= 2 && $down <= 4, 'a line each time it went down' or diag $down;
+ok $down >= $happened && $down <= 2 * $happened,
+   'a line each time it went down' or diag $down;
 is $up, $down, 'and when it was back';
 
 # Steps of the schedule that are out then fail: they are few among the calls
@@ -259,35 +289,41 @@ check($nginx) for 1 .. 10;
 $redis->cmd('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 is check($nginx)->status, 200, 'CLIENT KILL is not noticed';
 
-# what is out holds the old worker until its deadline, what is down does not
+# What is out holds the old worker until its deadline, and no longer, as for a
+# second one; what is down does not.  By a connection that has been answered
+# before, the call is the old worker's.
 
-$redis->sigstop;
+$nginx->quit;
+$nginx = nginx($redis->url . ' timeout=' . 3 * slow . 's');
+ok +(wait_until { check($nginx)->status == 200 } 20), 'works with more time';
 
 my $connection = Admission::HTTP->connect($nginx->port);
+is $connection->request('GET', '/ok')->status, 204, 'a connection';
+
+$redis->sigstop;
 $connection->send("POST /api/queue/check/concert HTTP/1.0\r\n"
                   . 'Authorization: Bearer '
                   . user_token($user, userId => 'carol') . "\r\n\r\n");
-sleep 0.05;
 
 my $start = time;
 $nginx->reload;
-ok time - $start < ($timeout + 1) * slow, 'the old worker goes';
+cmp_ok time - $start, '<', 2 * 3 * slow, 'the old worker goes';
 is $connection->response->status, 503, 'after the call that was out';
 
 check($nginx);
 check($nginx);
 $start = time;
 $nginx->reload;
-ok time - $start < 1 * slow, 'back-off does not hold up a reload';
+cmp_ok time - $start, '<', 3 * slow, 'back-off does not hold up a reload';
 
 # clients that go away while their calls are out
 
 my ($worker) = $nginx->worker_pids;
 $redis->sigcont;
-back($nginx);
+ok +(wait_until { check($nginx)->status == 200 } 20), 'works again';
 my $fds = fd_count($worker);
 
-for (1 .. 5) {
+sub vanish () {
     $redis->sigstop;
 
     for (1 .. 40) {
@@ -304,24 +340,26 @@ for (1 .. 5) {
     $redis->cmd('SCRIPT', 'FLUSH');
 }
 
-ok back($nginx) < 2 * slow, 'works after clients vanished';
-ok wait_until { fd_count($worker) <= $fds }, 'no descriptor is left';
+is_back($nginx, sub () { vanish() for 1 .. 5 }, 'clients that vanished');
+ok +(wait_until { fd_count($worker) <= $fds } 20), 'no descriptor is left';
 
 
 # a request with a limit asks twice, and does not wait twice
 
 $nginx = nginx($redis->url);
-is check($nginx, 'alice', 'limited')->status, 200, 'with a limit';
+ok +(wait_until { check($nginx, 'alice', 'limited')->status == 200 } 20),
+   'with a limit';
 
-$redis->sigstop;
-@answers = map { check($nginx, 'alice', 'limited') } 1 .. 2;
-$redis->sigcont;
+is_back($nginx, sub () {
+    $redis->sigstop;
+    @answers = map { check($nginx, 'alice', 'limited') } 1 .. 2;
+    $redis->sigcont;
+}, 'continued');
 
 ok in_time($answers[0]), 'stopped: 503 within one deadline'
     or diag $answers[0]->time;
-cmp_ok $answers[1]->time, '<', $timeout / 2 * slow,
+cmp_ok $answers[1]->time, '<', 0.9 * $timeout * slow,
        'and after a single call that was not answered at once';
-ok back($nginx) < 2 * slow, 'continued: back within 2 s';
 $nginx->quit;
 
 
@@ -392,24 +430,27 @@ my $relay_port = $redis->port;
 
 my $slow = Admission::FakeRedis->start(sub ($c) {
     my $real = IO::Socket::INET->new("127.0.0.1:$relay_port") or return;
+    my $both = IO::Select->new($real, $c->{socket});
 
-    while (defined(my $bytes = $c->read)) {
-        syswrite $real, $bytes;
+    while (1) {
+        for my $ready ($both->can_read) {
 
-        while (sysread $real, my $reply, 65536) {
-            for my $byte (split //, $reply) {
-                $c->write($byte);
-                sleep 0.0005;
+            if ($ready != $real) {
+                syswrite $real, $c->read // return;
+                next;
             }
 
-            my $ready = '';
-            vec($ready, fileno $real, 1) = 1;
-            last if !select $ready, undef, undef, 0.002;
+            sysread $real, my $reply, 65536 or return;
+
+            for my $byte (split //, $reply) {
+                $c->write($byte) or return;
+                sleep 0.0005;
+            }
         }
     }
 });
 
-$nginx = nginx($slow->url . ' timeout=5s');
+$nginx = nginx($slow->url . ' timeout=' . 10 * slow . 's');
 is check($nginx, "slow$_")->status, 200, 'a reply byte by byte' for 1 .. 3;
 
 done_testing;
