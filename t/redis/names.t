@@ -21,7 +21,7 @@ my $resolver = 'resolver ' . $dns->address . ' valid=1s ipv6=off;';
 sub conf ($redis, $more = '') {
     return (http => <<END, server => <<'END');
     $more
-    admission_redis   $redis timeout=@{[ 500 * slow ]}ms;
+    admission_redis   $redis timeout=@{[ 3 * slow ]}s;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user;
 END
@@ -61,7 +61,7 @@ my $second = Admission::Redis->start(port => $port, host => '127.0.0.2');
 $dns->set('redis.test' => '127.0.0.2');
 $first->kill9;
 
-my $moved = wait_until { check($nginx)->status == 200 } 10;
+my $moved = wait_until { check($nginx)->status == 200 } 20;
 ok $moved, 'Redis has moved to another address';
 ok scalar($second->cmd('EXISTS', '{concert}:epoch')), 'which was found';
 $nginx->quit;
