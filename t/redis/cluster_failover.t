@@ -32,9 +32,10 @@ $faults->at(5, 'the master dies', sub {
         $replica->cmd('ROLE')->[0] eq 'master'
             && $info =~ /^cluster_state:ok/m;
     });
-}, outage => 8);
+}, outage => 8, until => 'promoted');
 
-$faults->at(13, 'it comes back', sub { $dead->launch });
+$faults->at(13, 'it comes back', sub { $dead->launch },
+            when => sub { $faults->{seen}{promoted} });
 
 # nobody says that it is gone: calls time out until it is known to be
 
@@ -46,7 +47,7 @@ $faults->at(15, 'the master hangs', sub {
         $replica->cmd('ROLE')->[0] eq 'master'
             && $replica->cmd('CLUSTER', 'INFO') =~ /^cluster_state:ok/m;
     });
-}, outage => 8, when => sub {
+}, outage => 8, until => 'replaced', when => sub {
     my $replica = $cluster->replica_of($key);
     $replica->cmd('INFO', 'replication') =~ /^master_link_status:up/m;
 });

@@ -42,16 +42,20 @@ for my $url ($sentinel->url, $sentinel->url($first),
              "redis+sentinel://tickets:tickets\@127.0.0.1:$dead,127.0.0.1:" . $first->port
              . '/tickets', $sentinel->url . '/0')
 {
-    my $nginx = small($url);
+    my $nginx = small($url, 5000 * slow);
     is joins($nginx)->status, 200, "reached: $url";
     $nginx->quit;
 }
 
 my $nginx = small($sentinel->url =~ s{/tickets\z}{/others}r);
 is joins($nginx)->status, 503, 'a name that they do not know: 503';
-like $nginx->error_log,
-     qr/redis sentinel \S+ about "others": it knows no such master/,
-     'which the log says';
+
+my $told = wait_until {
+    joins($nginx);
+    $nginx->error_log
+        =~ /redis sentinel \S+ about "others": it knows no such master/
+} 20;
+ok $told, 'which the log says';
 $nginx->quit;
 
 # what is no sentinel
@@ -94,11 +98,13 @@ my $out = Admission::HTTP->connect($nginx->port);
 $out->send("POST /api/queue/check/small HTTP/1.0\r\nAuthorization: Bearer "
            . Admission::Site->user('bob') . "\r\n\r\n");
 
-ok wait_until { $mute->connections }, 'a call is out at a mute master';
+ok +(wait_until { $mute->connections } 20),
+   'a call is out at a mute master';
 write_file("$named.new", $sentinel->master->port);
 rename "$named.new", $named;
 
-ok wait_until { joins($nginx)->status == 200 }, 'calls go to another one';
+ok +(wait_until { joins($nginx)->status == 200 } 20),
+   'calls go to another one';
 is $out->response('POST', 20)->status, 503, 'and that one fails';
 
 # a look at the sentinels, every second, and it is forgotten
@@ -108,7 +114,7 @@ my $alone = wait_until {
     $since = undef if ($since // [0])->[0] != $n;
     $since //= [ $n, time ];
     time - $since->[1] >= 3 * slow;
-} 10;
+} 20;
 ok $alone, 'the mute one is left alone';
 
 $nginx->quit;
@@ -130,7 +136,7 @@ sub watch ($name, $replica) {
 $faults->at(3, 'the sentinels are told to fail over', sub {
     watch(told => $sentinel->replica);
     $first->cmd('SENTINEL', 'FAILOVER', 'tickets');
-}, outage => 6);
+}, outage => 6, until => 'told');
 
 # the old master follows by then
 
@@ -141,7 +147,7 @@ $faults->at(9, 'the master dies', sub {
     $killed = $sentinel->master;
     $killed->kill9;
     watch(died => $replica);
-}, outage => 8, when => sub {
+}, outage => 8, until => 'died', when => sub {
     $sentinel->replica->cmd('INFO', 'replication')
         =~ /^role:slave.*^master_link_status:up/ms
 });

@@ -24,7 +24,7 @@ my $by_name = $by_address =~ s/127\.0\.0\.1/localhost/r;
 sub conf ($redis, $more = '') {
     return (http => <<END, server => <<'END');
     $more
-    admission_redis   $redis timeout=@{[ 1000 * slow ]}ms;
+    admission_redis   $redis timeout=@{[ 2 * slow ]}s;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user;
 END
@@ -56,13 +56,15 @@ for my $case ([ $by_name, '', 1 ], [ $by_address, '', 0 ],
     my $nginx = Admission::Nginx->start(conf($url, $more));
 
     if ($more) {
-        ok wait_until(sub { joins($nginx) == 200 }, 10), "$name: found";
+        ok +(wait_until { joins($nginx) == 200 } 20), "$name: found";
 
     } else {
         is joins($nginx), 503, "$name: not found";
-        like $nginx->error_log,
-            qr/redis localhost:\d+: the address .*there is no "resolver"/,
-            "$name: which the log says";
+        ok +(wait_until {
+                joins($nginx);
+                $nginx->error_log
+                    =~ /redis localhost:\d+: the address .*there is no "resolver"/
+            } 20), "$name: which the log says";
     }
 
     $nginx->quit;

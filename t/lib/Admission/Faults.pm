@@ -59,8 +59,10 @@ sub crowd ($self) { return $self->{crowd} }
 
 
 # After so many seconds, and when what `when` asks is true, something happens
-# by which calls may fail for as long as `outage` says (0: none), or what made
-# the last one ends, so that it lasts for as long as `over` says from then on.
+# by which calls may fail for as long as `outage` says (0: none) after it is
+# done; with `until`, a name that is watched, for 3 s after that was seen as well,
+# since nobody knows how often replicas have to vote.  Or it ends what made the
+# last outage, which lasts for as long as `over` says from then on.
 
 sub at ($self, $seconds, $what, $code, %opt) {
     my $swarm = $self->{crowd}{swarm};
@@ -73,9 +75,12 @@ sub at ($self, $seconds, $what, $code, %opt) {
 
         my $now = time;
         Test::More::note(sprintf 'at %.1f s: %s', $now - $start, $what);
-        push $self->{windows}->@*, [ $now, $now + $opt{outage} * slow ]
-            if $opt{outage};
+
+        my $window = [ $now, $now, $opt{until} ];
+
+        push $self->{windows}->@*, $window if $opt{outage};
         $code->();
+        $window->[1] = time + $opt{outage} * slow if $opt{outage};
 
         my $last = $self->{windows}[-1];
         $last->[1] = max($last->[1], time + $opt{over} * slow) if $opt{over};
@@ -149,8 +154,16 @@ sub run ($self) {
 
 
 sub in_outage ($self, $time) {
-    return !!grep { $time >= $_->[0] && $time <= $_->[1] }
+    return !!grep { $time >= $_->[0] && $time <= $self->end_of($_) }
            $self->{windows}->@*;
+}
+
+
+sub end_of ($self, $window) {
+    my (undef, $to, $over) = @$window;
+
+    return $to if !defined $over;
+    return max($to, ($self->{seen}{$over} // time) + 3 * slow);
 }
 
 
@@ -189,7 +202,8 @@ sub check_times ($self) {
         or Test::More::diag(join "\n", map { "@$_" } @stray[0 .. 9]);
 
     for my $i (0 .. $self->{windows}->$#*) {
-        my ($from, $to) = $self->{windows}[$i]->@*;
+        my $from = $self->{windows}[$i][0];
+        my $to = $self->end_of($self->{windows}[$i]);
         my @in = grep { $_->[0] >= $from && $_->[0] <= $to } @failed;
         Test::More::note(@in
             ? sprintf('outage %d: %d x 503, the first after %.2f s, the last '
