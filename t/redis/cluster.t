@@ -22,7 +22,11 @@ is scalar @masters, 3, 'three masters';
 
 # ---- every script, with keys on every node
 
+# of each call; a second one would be seen
+
+my $timeout = 3;
 my $site = waiting_site(redis => $cluster, workers => 1,
+                        timeout => $timeout . 's',
                         events => 'default threshold=2 vwr_rate=0;');
 
 sub ask ($event, $user, $method, $call, %opt) {
@@ -40,7 +44,7 @@ for my $event (@events) {
     is ask($event, 'a', POST => 'leave')->status, 200, "$event: a leaves";
 
     my $in = wait_until {
-        ask($event, 'c', GET => 'status')->json->{status} eq 'active' } 5;
+        ask($event, 'c', GET => 'status')->json->{status} eq 'active' } 20;
     ok $in, "$event: the schedule lets c in";
 
     local $site->{event} = $event;
@@ -66,7 +70,7 @@ for my $name (@scripts) {
                             root . "/lua/$name.lua");
     my $sha = Digest::SHA::sha1_hex($text);
     my $on = wait_until {
-        3 == grep { $_->cmd('SCRIPT', 'EXISTS', $sha)->[0] } @masters } 5;
+        3 == grep { $_->cmd('SCRIPT', 'EXISTS', $sha)->[0] } @masters } 20;
     ok $on, "$name has run on all nodes";
 }
 
@@ -113,10 +117,10 @@ $to->cmd('MIGRATE', '127.0.0.1', $from->port, '', 0, 5000, 'KEYS', @$some);
 my $start = time;
 my $r = ask($event, 'b', POST => 'check');
 is $r->status, 503, 'in the middle of it: 503';
-cmp_ok time - $start, '<', 1.1 + 0.5 * slow, 'within the deadline';
+cmp_ok time - $start, '<', 1.9 * $timeout, 'within the deadline';
 
 $cluster->move_slot($slot, $to, $from);
-my $back = wait_until { ask($event, 'b', POST => 'check')->status == 200 } 5;
+my $back = wait_until { ask($event, 'b', POST => 'check')->status == 200 } 20;
 ok $back, 'moved back';
 is ask($event, 'd1', POST => 'check')->json->{status}, 'active',
    'with all its data';
@@ -137,7 +141,7 @@ my $stats = $to->stats_of(sub {
     is ask('late-event', 'a', POST => 'check')->status, 200, 'ASK: a new event';
     wait_until {
         $to->cmd('ASKING');
-        $to->cmd('SISMEMBER', $set, 'late-event') } 5;
+        $to->cmd('SISMEMBER', $set, 'late-event') } 20;
 });
 cmp_ok $stats->{asking}, '>=', 2, 'is written down there';
 is $stats->{sadd}, 1, 'once';
@@ -160,7 +164,7 @@ $cluster->remove($new);
 
 my $gone = wait_until {
     ask($event, 'b', POST => 'check')->status == 200
-} 5;
+} 20;
 ok $gone, 'it goes again';
 
 my $forgotten = wait_until {
@@ -168,7 +172,7 @@ my $forgotten = wait_until {
     my $mark = $site->nginx->log_mark;
     sleep 1.2;
     $site->nginx->error_log($mark) !~ /redis/
-} 10;
+} 30;
 ok $forgotten, 'and is forgotten';
 $site->nginx->quit;
 
@@ -198,7 +202,7 @@ for my $seeds ($masters[1]->url . ' cluster=on',
                'redis://localhost:' . $masters[0]->port . ' cluster=on',
                $masters[0]->url . '/0 ' . $masters[1]->url . '/0')
 {
-    my $nginx = small($seeds);
+    my $nginx = small($seeds, 5000 * slow);
     is_deeply [ map { joins($nginx, $_)->status } @events ],
               [ 200, 200, 200 ], "seeds: $seeds";
     $nginx->quit;
@@ -210,8 +214,12 @@ my $single = Admission::Redis->start;
 my $nginx = small($single->url . ' cluster=on');
 $r = joins($nginx, 'e');
 is $r->status, 503, 'cluster=on for what is none: 503';
-like $nginx->error_log, qr/no map of the cluster: ERR .*cluster support/,
-     'which says why';
+
+my $told = wait_until {
+    joins($nginx, 'e');
+    $nginx->error_log =~ /no map of the cluster: ERR .*cluster support/
+} 20;
+ok $told, 'which says why';
 $nginx->quit;
 
 
@@ -233,10 +241,9 @@ my @circle = map {
     }, port => $ports[$i]);
 } 0, 1;
 
+$start = time;
 $nginx = small($circle[0]->url . ' ' . $circle[1]->url);
 my $before = grep { $_->[1] eq 'EVALSHA' } map { $_->commands } @circle;
-
-$start = time;
 my @answers = map { joins($nginx, 'e') } 1 .. 20;
 is scalar(grep { $_->status != 503 } @answers), 0, 'a circle: 503';
 
@@ -245,18 +252,24 @@ my $sent = grep { $_->[1] eq 'EVALSHA' } map { $_->commands } @circle;
 cmp_ok $sent - $before, '<', 20 * 6 + 6 * 6 + 4 * 6 * (time - $start),
        'after a few hops';
 
+sub maps () {
+    return scalar grep { $_->[1] eq 'CLUSTER' } map { $_->commands } @circle;
+}
+
 sleep 3;
-my $passed = time - $start;
-my $maps = grep { $_->[1] eq 'CLUSTER' } map { $_->commands } @circle;
+wait_until { maps() >= 2 } 20;
+
+my $maps = maps();
 cmp_ok $maps, '>=', 2, 'the map is asked for again';
-cmp_ok $maps, '<=', $passed + 2, 'at most once a second';
+cmp_ok $maps, '<=', time - $start + 2, 'at most once a second';
 
 $nginx->quit;
 $_->stop for @circle;
 
 
 # ---- a call that is sent to another node when most of its time is over: it is
-# answered in time, and that is no fault of the node
+# answered in time, and that is no fault of the node.  Two thirds of the time at
+# each: a third is left for a machine that stands still.
 
 sub owns_all ($port) {
     return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n\$9\r\n127.0.0.1\r\n:$port\r\n"
@@ -271,7 +284,7 @@ sub is_join (@argv) {
 
 my $second = Admission::FakeRedis->start(sub ($c) {
     while (my @argv = $c->command) {
-        sleep 0.7 * slow if is_join(@argv);
+        sleep 3 if is_join(@argv);
         $c->write("-ERR no\r\n");
     }
 });
@@ -281,7 +294,7 @@ my $first = Admission::FakeRedis->start(sub ($c) {
     while (my @argv = $c->command) {
         my $late = is_join(@argv);
 
-        sleep 0.6 * slow if $late;
+        sleep 3 if $late;
         $c->write(uc $argv[0] eq 'CLUSTER' ? owns_all($first_port)
                   : $late ? '-MOVED ' . $cluster->slot('{late}')
                             . ' 127.0.0.1:' . $second->port . "\r\n"
@@ -289,16 +302,16 @@ my $first = Admission::FakeRedis->start(sub ($c) {
     }
 }, port => $first_port);
 
-$nginx = small($first->url . ' cluster=on');
+$nginx = small($first->url . ' cluster=on', 4500);
 $r = joins($nginx, 'late');
 is $r->status, 503, 'late at another node: 503';
 
-# with a second for each node it would be 1.3
-cmp_ok $r->time, '<', 1.27 * slow, 'within the deadline';
+# with 4.5 s for each node it would be 6
+cmp_ok $r->time, '<', 5.9, 'within the deadline';
 
-my $came = wait_until { grep { $_->[1] eq 'EVALSHA' } $second->commands };
+my $came = wait_until { grep { $_->[1] eq 'EVALSHA' } $second->commands } 20;
 ok $came, 'it was sent there';
-sleep 0.7 * slow;
+sleep 3;
 unlike $nginx->error_log, qr/\b(?:down|breaker)\b/, 'which is not down for it';
 is $second->connections, 1, 'and keeps its connection';
 

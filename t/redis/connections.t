@@ -60,11 +60,12 @@ for my $tls (0, 1) {
 
     $site->nginx(0)->reload;
     is_deeply calls($site, 200), { 200 => 200 }, "$what: after a reload";
-    cmp_ok connections(), '<=', 4, "$what: those of before are closed";
+    ok +(wait_until { connections() <= 4 } 20),
+        "$what: those of before are closed";
 
     $site->nginx(1)->kill_worker('KILL');
     is_deeply calls($site, 200), { 200 => 200 }, "$what: another worker";
-    ok wait_until { connections() <= 4 }, "$what: no more connections";
+    ok +(wait_until { connections() <= 4 } 20), "$what: no more connections";
 
     my ($worker) = $site->nginx(0)->worker_pids;
     my $fds = fd_count($worker);
@@ -74,12 +75,13 @@ for my $tls (0, 1) {
         calls($site, 20);
     }
 
-    ok wait_until { calls($site, 20)->{200} == 20 }, "$what: goes on";
-    ok wait_until { fd_count($worker) <= $fds + 1 },
+    ok +(wait_until { (calls($site, 20)->{200} // 0) == 20 } 20),
+        "$what: goes on";
+    ok +(wait_until { fd_count($worker) <= $fds + 1 } 20),
        "$what: no descriptor is left";
 
     $_->quit for $site->nginx(0), $site->nginx(1);
-    is connections(), 0, "$what: none after the end";
+    ok +(wait_until { !connections() } 20), "$what: none after the end";
     unlike $site->nginx($_)->error_log, qr/open socket/,
            "$what: none was left open" for 0, 1;
 }
