@@ -10,6 +10,8 @@ use Admission::HTTP;
 use Admission::Redis;
 use Admission::Site;
 
+use Time::HiRes qw(time);
+
 my $prefix = 'shop:';
 my $redis = Admission::Redis->start(acl => [
     'user default on nopass ~* &* +@all',
@@ -17,6 +19,7 @@ my $redis = Admission::Redis->start(acl => [
 
 my $site = Admission::Site->start(
     redis => $redis,
+    timeout => '3s',
     redis_url => $redis->url(user => 'tickets', password => 'tickets')
                  . " prefix=$prefix",
     events => 'default threshold=1 vwr_rate=50 admit_interval=100ms;',
@@ -61,7 +64,7 @@ is get($site->port, '/strict', bearer => $site->user('ann'),
        headers => [ 'X-Queue-Entry-Token' => $in->{entryToken} ])->status,
    200, 'a strict gate';
 is $site->call(0, 'ann', POST => 'leave')->status, 200, 'leave';
-ok wait_until { check('bob')->json->{status} eq 'active' },
+ok +(wait_until { check('bob')->json->{status} eq 'active' } 20),
    'a step lets the next one in';
 is $site->admin(GET => '%s')->status, 200, 'the operators look';
 is $site->admin(PUT => 'threshold/%s?threshold=3')->status, 200,
@@ -111,12 +114,12 @@ my $mark = $nginx->log_mark;
 
 user(qw(-info -ping -select));
 reconnect();
-ok wait_until { check('ann')->status == 200 }, 'without INFO';
+ok +(wait_until { check('ann')->status == 200 } 20), 'without INFO';
 
 $redis->sigstop;
 check('ann') for 1 .. 2;
 $redis->sigcont;
-ok wait_until { check('ann')->status == 200 }, 'and PING';
+ok +(wait_until { check('ann')->status == 200 } 20), 'and PING';
 is_deeply [ lines(qr/NOPERM|permission/, $mark) ], [],
     'of which the log says nothing';
 
@@ -124,7 +127,8 @@ is_deeply [ lines(qr/NOPERM|permission/, $mark) ], [],
 
 $redis->cmd('ACL', 'SETUSER', 'default', 'off');
 reconnect();
-ok wait_until { check('ann')->status == 200 }, 'without the default user';
+ok +(wait_until { check('ann')->status == 200 } 20),
+   'without the default user';
 $redis->cmd('ACL', 'SETUSER', 'default', 'on');
 
 
@@ -134,6 +138,7 @@ $redis->cmd('ACL', 'SETUSER', 'default', 'on');
 
 sub fails ($what, $pattern, $break) {
     my $mark = $nginx->log_mark;
+    my $start = time;
     $break->();
     my @answers = map { check("fail-$_") } 1 .. 20;
 
@@ -143,15 +148,18 @@ sub fails ($what, $pattern, $break) {
     # at most a line a second, so that it may take as long
 
     my $calls = 0;
-    my $told = wait_until { $calls++; check('ann'); lines($pattern, $mark) };
+    my $told = wait_until { $calls++; check('ann'); lines($pattern, $mark) } 20;
 
     ok $told, "$what: the log says why" or diag $nginx->error_log($mark);
-    cmp_ok scalar lines(qr/\[error\]/, $mark), '<=', 3 * slow,
+
+    # of the connection, of the breaker and of calls
+    cmp_ok scalar lines(qr/\[error\]/, $mark), '<=',
+        3 * (1 + int(time - $start)),
         "$what: and not for each of $calls calls";
 }
 
 sub works ($what) {
-    ok wait_until { check('ann')->status == 200 }, "$what: back"
+    ok +(wait_until { check('ann')->status == 200 } 20), "$what: back"
         or diag $nginx->error_log;
 }
 

@@ -54,7 +54,7 @@ sub bursts ($what, $url) {
 
     my $burst = sub ($happens = sub { }) {
         kill STOP => $worker;
-        ok +(wait_until { state_of($worker) eq 'T' }), 'the worker stands still';
+        ok +(wait_until { state_of($worker) eq 'T' } 20), 'the worker stands still';
 
         $clients[$_]->send(Admission::HTTP::compose('GET',
                                                     '/?k=' . $of->($_)))
@@ -119,7 +119,7 @@ sub bursts ($what, $url) {
             my @keys = map { "$what-back" . ++$n } 1 .. 10;
             get($port, "/?k=$_") for @keys;
             $redis->cmd('EXISTS', map { "rate:few:$_" } @keys) == @keys
-        }), 'Redis is back';
+        } 20), 'Redis is back';
 
     $burst->();
     is_deeply $answers->(), { '200 "few";r=2' => $clients }, 'and answers all';

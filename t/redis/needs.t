@@ -39,6 +39,7 @@ my $redis = Admission::Redis->start;
 $redis->may_refuse;
 
 my %start = (redis => $redis, workers => 1, server => $server,
+             timeout => '5s',
              events => 'default threshold=2 admit_interval=100ms;');
 
 
