@@ -10,7 +10,7 @@ use Admission::Test;
 use Admission::HTTP;
 use Admission::Site;
 
-my $site = Admission::Site->start(workers => 1, server => <<'END');
+my $site = Admission::Site->start(workers => 1, timeout => '5s', server => <<'END');
         admission_tier2  on;
 
         location /if/queue/ {

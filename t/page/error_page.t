@@ -20,7 +20,7 @@ END
     [ plain => '' ], [ ok => '=200' ], [ own => '=' ];
 
 my $site = Admission::Site->start(
-    events => 'show vwr=on vwr_rate=0;', event => '$is',
+    timeout => '5s', events => 'show vwr=on vwr_rate=0;', event => '$is',
     http => 'map $uri $is { volatile; ~/(?<id>[^/]+)$ $id; }',
     server => <<'END' . $ways);
         admission_deny  status;
@@ -69,7 +69,7 @@ my @denials = (
     [ 'often', 429, 'RATE_LIMITED',  [],    undef ],
 );
 
-ok wait_until { get($port, '/vwr-api/status/show')->json->{isActive} },
+ok +(wait_until { get($port, '/vwr-api/status/show')->json->{isActive} } 20),
     '(the waiting room is there)';
 get($port, '/often-plain/show');   # all that one may have in an hour
 

@@ -8,6 +8,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default vwr_rate=0 "title=Spring <Concert>";
                open    vwr=off;',
     http => 'map $uri $is { volatile; ~/(?<id>[^/]+)$ $id; }',
@@ -111,15 +112,16 @@ is number($page), 2, 'again: the same place';
 is issued('concert'), 3, 'again: no other ticket';
 
 admin('advance', 'POST', 'advance/concert', json => { batchSize => 2 });
-ok wait_until { number(ask(\%jar, "/vwr/concert?nojs=1$back&again=1")) == 0 },
-    'the place moves';
+ok +(wait_until {
+        (number(ask(\%jar, "/vwr/concert?nojs=1$back&again=1")) // 1) == 0
+    } 20), 'the place moves';
 
 admin('advance', 'POST', 'advance/concert', json => { batchSize => 1 });
 
 wait_until {
     $page = ask(\%jar, "/vwr/concert?nojs=1$back&again=1");
     $page->status == 302
-};
+} 20;
 
 is $page->status, 302, 'let in: goes on';
 is $page->header('Location'), '/events/x?a=1&b=%20', 'to where it wanted to';
@@ -197,7 +199,7 @@ for my $place ([ '/in/fourth', '/vwr/fourth' ],
     admin('advance', 'POST', 'advance/fourth', json => { batchSize => 1 });
 
     wait_until { $page = ask($jar, "$nojs&again=1");
-                 defined $page->header('Location') };
+                 defined $page->header('Location') } 20;
 
     is $page->status . ' ' . ($page->header('Location') // ''), "302 $here",
         'and goes on to it';
@@ -243,7 +245,7 @@ is issued('other'), $count, 'none of them got a ticket';
 
 admin('rate', 'PUT', 'rate/third?rate=1000');
 post($port, '/vwr-api/assign/third');
-wait_until { get($port, '/vwr-api/status/third')->json->{serving} > 100 };
+wait_until { get($port, '/vwr-api/status/third')->json->{serving} > 100 } 20;
 
 $page = ask(\my %third, '/vwr/third?nojs=1');
 

@@ -159,7 +159,7 @@ sub flood ($seconds) {
     my $end = time + $seconds;
     my $n = $names;
 
-    while (time < $end) {
+    do {
         my @open = map { Admission::HTTP->connect($nginx->port, timeout => 20) }
                    1 .. 12;
 
@@ -177,7 +177,7 @@ sub flood ($seconds) {
         $h2->body(19);
         $h2->close;
         $_->response for @open;
-    }
+    } while (time < $end);
 
     return $names - $n;
 }
@@ -260,7 +260,7 @@ for my $how (sort keys %go) {
         kill CONT => $idp->{process}->pid;
         $_->response for @open;
 
-        wait_until { $idp->hits > $before } 10;
+        ok((wait_until { $idp->hits > $before } 20), 'it was asked');
         is all('first'), 'first', 'it goes on';
 
         my $asked = $idp->hits - $before;

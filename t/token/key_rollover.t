@@ -147,7 +147,7 @@ kill CONT => $idp->{process}->pid;
 
 @in_use = ('a');
 %said = ();
-$swarm->run(timeout => 20, until => sub { $said{a}{none} });
+$swarm->run(timeout => 60, until => sub { $said{a}{none} });
 ok $said{a}{none}, 'and a token by a key that is gone is none';
 
 $stop = 1;

@@ -98,7 +98,7 @@ sub poll ($host, $who) {
 }
 
 for my $host (@hosts) {
-    ok((wait_until { poll($host, 'vic')->json->{token} }),
+    ok((wait_until { poll($host, 'vic')->json->{token} } 20),
        'vic has a token');
 }
 
