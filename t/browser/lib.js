@@ -29,8 +29,9 @@ function like(got, pattern, name) {
 
 const sleep = seconds => new Promise(done => setTimeout(done, seconds * 1000));
 
-// the value of the function once it is true, or the last one
-async function until(what, seconds = 20) {
+// the value of the function once it is true, or the last one; a page may take
+// its time where the machine does
+async function until(what, seconds = 60) {
     const end = Date.now() + seconds * 1000 * slow;
 
     for (;;) {
@@ -86,7 +87,7 @@ async function visitor(browser, { user, locale = "en-US", ...options } = {}) {
     const context = await browser.newContext({ locale, ...options });
     const seen = { requests: [], errors: [] };
 
-    context.setDefaultTimeout(20000 * slow);
+    context.setDefaultTimeout(60000 * slow);
     context.on("request", request => seen.requests.push(request));
     context.on("weberror", error => seen.errors.push(String(error.error())));
     context.on("console", message => {

@@ -91,7 +91,7 @@ async function visit(visitor) {
 
     await advance("first", 1);
     await shows(page, "#wait", /^You are next$/,
-                "next, once it is known that people are let in by hand", 20);
+                "next, once it is known that people are let in by hand");
 
     await advance("first", 1);
     await reaches(page, wanted("first"), "the turn: to the deep link");
@@ -203,7 +203,7 @@ async function fullStorage(visitor) {
     await page.goto(config.site + room("full"));
     await shows(page, "#facts", /^Your number2/, "storage full: a ticket");
     await advance("full", 2);
-    await reaches(page, wanted("full"), "storage full: in", 8);
+    await reaches(page, wanted("full"), "storage full: in");
     is(assigned, 1, "storage full: one ticket asked for");
 
     await context.close();
@@ -354,8 +354,7 @@ async function manyOfOneAddress(visitor) {
                 "429: says whose requests, and promises nothing");
     is(await page.textContent("#number"), "You are not in line yet",
        "429: and that it is not in line");
-    await shows(page, "#facts", /^Your number2/, "429: then it is, by itself",
-                30);
+    await shows(page, "#facts", /^Your number2/, "429: then it is, by itself");
     ok(Date.now() - start >= 5000 && context.calls("/assign/") >= 2,
        "429: not before the time it was told");
     await until(() => page.isHidden("#note"));
@@ -371,7 +370,7 @@ async function manyOfOneAddress(visitor) {
                 "429, no JavaScript: says so");
     ok(await old.isVisible(".if-crowded") && !await old.isVisible(".if-waiting"),
        "429, no JavaScript: and nothing else");
-    await until(() => old.isVisible(".if-waiting"), 60);
+    await until(() => old.isVisible(".if-waiting"));
     await shows(old, ".number", /^3$/, "429, no JavaScript: then it is in line");
     await plain.close();
 }
