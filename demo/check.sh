@@ -31,6 +31,10 @@ walk_both() {
     call zoe GET "/vwr/$event$way"
     expect "which has a page" 200 'data-title="Spring Concert"'
 
+    # the crowd has just begun to come
+
+    poll nobody GET /vwr-api/status/$event '"waitingCount":(2[5-9]|3.).[,}]'
+
     call zoe POST /vwr-api/assign/$event
     expect "she gets a number" 200 '"position":[0-9]+,'
 
