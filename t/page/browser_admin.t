@@ -16,6 +16,7 @@ plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 my $hostile = q{<img src=x onerror=alert(1)></h2><script>alert(2)</script>&amp;};
 
 my $site = waiting_site(
+    timeout => '5s',
     events => qq{default threshold=2 vwr_rate=0 admit_interval=100ms;
                  concert threshold=2 vwr_rate=0 vwr_burst=0
                          admit_interval=100ms

@@ -13,6 +13,7 @@ use Admission::Site;
 plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default threshold=1 vwr_rate=0 admit_interval=100ms;
                called  threshold=1 admit_interval=100ms claim_ttl=1h
                        "title=Spring Concert";

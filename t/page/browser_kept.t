@@ -16,6 +16,7 @@ plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 # scripts out of what it takes for pages.
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => join('', map { "$_ threshold=1 vwr_rate=0 admit_interval=100ms
                               \"title=Spring Concert\"; " }
                        qw(policy front cut old2 old1 torn2 torn1)),

@@ -14,6 +14,7 @@ plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 # the counter stands: the test moves it by hand
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default threshold=1 vwr_rate=0 admit_interval=200ms
                        "title=Spring Concert" "artist=The Band";',
     http => <<'END',

@@ -12,6 +12,7 @@ use Admission::Site;
 plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default threshold=2 "title=Spring Concert" "artist=The Band"
                        admit_interval=200ms seen_ttl=600s;
                paused threshold=0;' . join('',
