@@ -160,10 +160,10 @@ sub in_outage ($self, $time) {
 
 
 sub end_of ($self, $window) {
-    my (undef, $to, $over) = @$window;
+    my (undef, $to, $until) = @$window;
 
-    return $to if !defined $over;
-    return max($to, ($self->{seen}{$over} // time) + 3 * slow);
+    return $to if !defined $until;
+    return max($to, ($self->{seen}{$until} // time) + 3 * slow);
 }
 
 
