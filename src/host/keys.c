@@ -42,6 +42,7 @@ static ngx_uint_t ngx_adm_keys_changed(ngx_adm_key_source_t *source,
 static void ngx_adm_keys_again(ngx_adm_key_source_t *source, ngx_log_t *log);
 static ngx_uint_t ngx_adm_keys_news(ngx_adm_key_source_t *source,
     u_char *text, size_t len);
+static ngx_adm_keys_told_t *ngx_adm_keys_told_locked(uint64_t id);
 
 
 ngx_adm_zone_part_t  ngx_adm_key_files_part = {
@@ -250,6 +251,8 @@ ngx_adm_keys_again(ngx_adm_key_source_t *source, ngx_log_t *log)
 
     if (rc == NGX_DECLINED) {
 
+        source->refused = 1;
+
         if (ngx_adm_keys_news(source, (u_char *) why, ngx_strlen(why))) {
             ngx_log_error(NGX_LOG_ERR, log, err,
                           "admission: the keys of \"%V\" stay as they were, of "
@@ -265,6 +268,14 @@ ngx_adm_keys_again(ngx_adm_key_source_t *source, ngx_log_t *log)
     }
 
     set = source->set;
+
+    /* one that was slow to look has seen less than what others tell of */
+
+    if (set->id == id && !source->refused) {
+        return;
+    }
+
+    source->refused = 0;
 
     if (ngx_adm_keys_news(source, set->text.data, set->text.len)
         && set->id != id)
@@ -296,7 +307,7 @@ ngx_adm_keys_news(ngx_adm_key_source_t *source, u_char *text, size_t len)
 
     ngx_adm_zone_lock(ngx_adm_zone);
 
-    told = ngx_adm_keys_told(ngx_adm_zone) + (id >> 32) % NGX_ADM_KEYS_TOLD;
+    told = ngx_adm_keys_told_locked(id);
 
     news = told->id != id || told->what != what;
 
@@ -306,4 +317,26 @@ ngx_adm_keys_news(ngx_adm_key_source_t *source, u_char *text, size_t len)
     ngx_adm_zone_unlock(ngx_adm_zone);
 
     return news;
+}
+
+
+/* its own, a free one, or, where there are too many files, another's */
+
+static ngx_adm_keys_told_t *
+ngx_adm_keys_told_locked(uint64_t id)
+{
+    ngx_uint_t            i, n;
+    ngx_adm_keys_told_t  *told;
+
+    told = ngx_adm_keys_told(ngx_adm_zone);
+
+    for (i = 0; i < NGX_ADM_KEYS_TOLD; i++) {
+        n = ((id >> 32) + i) % NGX_ADM_KEYS_TOLD;
+
+        if (told[n].id == id || told[n].id == 0) {
+            return &told[n];
+        }
+    }
+
+    return &told[(id >> 32) % NGX_ADM_KEYS_TOLD];
 }

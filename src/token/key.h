@@ -34,6 +34,7 @@ typedef struct {
                                              the location */
     unsigned                    pem:1;    /* else a JWK set */
     unsigned                    uri:1;    /* a location; else a file */
+    unsigned                    refused:1;    /* what the file had last */
     ngx_adm_keyset_t           *set;      /* NULL: none yet */
 
     /* of a location: which one, for all workers of the host, and which set of

@@ -181,6 +181,37 @@ subtest 'many keys' => sub {
 };
 
 
+subtest 'many files' => sub {
+    my @names = map { "set-$_.json" } 1 .. 24;
+    my %old = map { $_ => Admission::Keys::jwks($key{old}) } @names;
+    my $lines = join "\n", map { "admission_secret user jwks=$_;" } @names;
+    my $many = Admission::Nginx->start(workers => 2, files => \%old,
+        server => "add_header X-Pid \$pid; admission_user jwt; $lines
+                   add_header X-Id \$http_x_user_id;
+                   location / { empty_gif; }");
+
+    for my $name (@names) {
+        write_file($many->dir . "/$name.new",
+                   Admission::Keys::jwks(@key{qw(old new)}));
+        rename $many->dir . "/$name.new", $many->dir . "/$name" or die $!;
+    }
+
+    my %pid;
+
+    ok((wait_until {
+        my $r = get($many->port, '/', bearer => $token{new});
+        $pid{ $r->header('X-Pid') // '' } = 1
+            if ($r->header('X-Id') // '') eq 'alice';
+        keys %pid == 2
+    } 60), 'both workers have read them');
+
+    my %told;
+    $told{$_}++ for $many->error_log
+                    =~ m{the keys of "\S+/([\w.-]+)" have changed}g;
+    is_deeply \%told, { map { $_ => 1 } @names }, 'each is told of once';
+};
+
+
 subtest 'a flood of bad signatures' => sub {
     # each costs as much as can be: it names no key, and there are many
 
