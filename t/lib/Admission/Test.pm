@@ -236,8 +236,8 @@ sub processes ($parent = undef) {
 
 sub unreaped ($parent) {
     return scalar grep {
-        open my $file, '<', "$_/stat";
-        $file && (<$file> // '') =~ /^.*\) [ZX] \Q$parent\E /s;
+        my $there = open my $file, '<', "$_/stat";
+        $there && (<$file> // '') =~ /^.*\) [ZX] \Q$parent\E /s;
     } glob '/proc/[0-9]*';
 }
 
