@@ -9,7 +9,7 @@
 #   threshold   never more than so many active
 #   order       who is let in stood before all who waited through it
 #   both        nobody both waits and is in
-#   place       nobody stands elsewhere than where they joined
+#   place       nobody who has not left stands elsewhere than where they joined
 #   inside      never more than so many hold a token and have not left
 #
 # At the end `lost` lists who neither got in nor left.
@@ -274,8 +274,13 @@ sub look ($self) {
             if exists $seen->{waiting}{$id};
     }
 
+    # one who has left may be joined once more, by a call that nobody waits for
+    # any more, and that Redis gets to after the leave
+
     for my $id (keys $seen->{waiting}->%*) {
         my $joined = $self->{user}{$id}{joined} // next;
+        next if $self->{user}{$id}{leaving};
+
         my $score = $seen->{waiting}{$id};
         $self->violation("$id joined at $joined and stands at $score")
             if $score != $joined;
