@@ -221,6 +221,8 @@ fuzz_conf_event(ngx_adm_event_conf_t *e)
     fuzz_check(e->seen_ttl >= 1000 && e->seen_ttl <= 86400000);
     fuzz_check(e->restore_wait <= 3600000);
     fuzz_check(e->admit_interval > 0 && e->admit_batch > 0);
+    fuzz_check(e->slots >= -1 && e->slots <= NGX_ADM_SLOTS_MAX);
+    fuzz_check(e->complete == NGX_ADM_OFF || e->complete == NGX_ADM_ON);
     fuzz_check(e->vwr_rate >= 0 && e->vwr_rate <= NGX_ADM_ROOM_RATE_MAX);
     fuzz_check(e->vwr_burst >= -1 && e->vwr_burst <= NGX_ADM_ROOM_BURST_MAX);
 }

@@ -99,7 +99,8 @@ seed conf => (
         'redis://[::1]:99999', 'redis://:x@', 'http://x', 'redis://a timeout=0',
         'redis://127.0.0.1 prefix={x}', 'redis://127.0.0.1/abc'),
     "edefault threshold=2 active_ttl=10m session_max=1h vwr=auto vwr_rate=50\n"
-    . 'ee1 threshold=0 "title=A B" artist=\\"x vwr=on claim_ttl=30s',
+    . 'ee1 threshold=0 "title=A B" artist=\\"x vwr=on claim_ttl=30s'
+    . ' slots=9 complete=user',
     "ee1 threshold=99999999999\nee1 threshold=1", 'ee1 vwr=maybe',
     'edefault admissions_stream=on restore_wait=0 admit_batch=1',
     "mzone a:8m\nmsecret tier1 0123456789abcdef0123456789abcdef\n"
@@ -135,15 +136,19 @@ my $t = 1_700_000_000_000_000;
 
 # of a script of the queue, the room, a limit
 my @queue = (1, 3, 5, 2, 2, $t, $t + 1, $t - 9, 2 * $t + 1, 0, 0, -1, -1, 0, 0,
-             7, 1, 0, 0);
+             7, 1, 0, 0, 0, 9, 3);
 my @room = ($t, $t, 1, 0, $t - 100_000_000, 9, 4, 50, -1, $t - 100_000_000, 3,
             0, 8, $t);
 my @limit = ($t, 9, 1000);
 
-my $queue = list(map { number($_) } @queue);
-my $step = list(map({ number($_) } @queue),
+my $queue = list(map({ number($_) } @queue), bulk(''));
+my $step = list(map({ number($_) } @queue), bulk(''),
                 list(bulk('u1'), number($t), bulk(''), number($t + 1)),
-                list(map({ number($_) } 1, 0, 0, 0, 0), list(number(5))));
+                list(bulk('u2'), bulk('')),
+                list(map({ number($_) } 1, 0, 0, 0, 0, 2 * $t + 1, $t, 0, $t),
+                     list(number(5))));
+my $notice = list(number($t), number(1_700_000_000), bulk('x'), bulk('y'),
+                  number($t + 1));
 
 sub node ($host, $port, @more) {
     return list($host, number($port), bulk('id'), @more);
@@ -156,7 +161,7 @@ my $map = list(list(number(0), number(8000), node(bulk('127.0.0.1'), 7000),
                          list(bulk('ip'), bulk('127.0.0.1')))));
 
 seed reply => map({ ("\0$_", "\3$_") }
-    $queue, $step, $map, "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
+    $queue, $step, $notice, $map, "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
     "-ERR max number of clients reached\r\n", "-LOADING x\r\n",
     ":-1\r\n", "\$-1\r\n", "*-1\r\n", "*0\r\n", bulk(''), bulk('E1'),
     bulk("# Memory\r\nmaxmemory_policy:allkeys-lru\r\n"),
@@ -197,7 +202,11 @@ sub request ($method, $uri, @headers) {
            . join('', map { "$_\r\n" } 'Host: a', @headers) . "\r\n$body";
 }
 
-sub numbers (@n) { return 'i' . join ',', @n }
+# those of the queue end with a text
+sub numbers (@n) {
+    return 'i' . join ',', @n if @n != @queue;
+    return 'r' . list(map({ number($_) } @n), bulk(''));
+}
 
 my $user = "Authorization: Bearer \x03";
 my $nav = 'Sec-Fetch-Mode: navigate';

@@ -1,8 +1,10 @@
--- An operator looks, clears, or sets the threshold.  Keys, further arguments
--- and the answer are those of queue_state_lib.lua.
+-- An operator looks, clears, sets the threshold, or the seats.  Keys, further
+-- arguments and the answer are those of queue_state_lib.lua.
 --
--- what: look, clear, set (the threshold, to value), unset
--- args: what value
+-- what: look, clear, set (the threshold, to value), unset, slots (the seats, to
+-- value, of which so many are sold at least; -1: as many as are known to be),
+-- unslots
+-- args: what value given
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
@@ -26,6 +28,10 @@ if what == 'clear' then
     end
     call('EXPIRE', k.cleared, 86400)
   end
+  if q.seats() >= 0 and call('EXISTS', k.admitted) == 1 then
+    call('ZUNIONSTORE', k.ended, 2, k.ended, k.admitted, 'AGGREGATE', 'MAX')
+    q.touch(k.ended)
+  end
   q.size, q.active = 0, 0
   call('UNLINK', k.active, k.seen, k.active_seen, k.admitted)
   q.clear = q.tick()
@@ -40,6 +46,23 @@ elseif what == 'set' then
 elseif what == 'unset' then
   call('DEL', k.threshold)
   q.api_threshold = -1
+
+elseif what == 'slots' then
+  call('HDEL', k.state, '')
+  -- a loss of it is to be seen
+  q.live()
+  q.set_slots(value)
+  if ARG.given + 0 > q.sold or not q.known then
+    q.set_sold(math.max(q.sold, ARG.given + 0))
+  end
+  q.find_sold()
+
+elseif what == 'unslots' then
+  q.api_slots = -1
+  if q.known then
+    q.keep_sold()
+  end
+  call('DEL', k.slots)
 end
 
 return q.reply(NOT_IN)

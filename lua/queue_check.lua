@@ -18,6 +18,11 @@
 -- older host, has none.  It may be another token than the one of "ticket".
 -- args: pass
 --
+-- How many may wait (-1: any number), and for how long, ms (0: any time), for
+-- one more to join the line; who is in it, comes by a place or enters at once
+-- is not concerned.
+-- args: max_queue max_wait
+--
 -- The places that are shown: the score, the time of the clock and the life of
 -- the data (epoch) that they are of.
 -- each: score at life
@@ -35,20 +40,35 @@ for i = #ARG, #ARGV - 1, #EACH do
   lower = lower or not score or ARG.score[i] + 0 < score + 0
 end
 
+-- What one who would wait at that position, of so many, is refused with; nil:
+-- nothing.  The wait is what hosts tell, as ngx_adm_queue_estimate() has it.
+local function refusal(size, position, rate)
+  local most, longest = ARG.max_queue + 0, ARG.max_wait + 0
+  if most >= 0 and size >= most then
+    return 6   -- QUEUE_FULL
+  end
+  if longest == 0 then
+    return nil
+  end
+  local wait = rate > 0 and math.ceil(position * 1000 / rate)
+               or math.max(math.floor(position / 50), 5)
+  return wait * 1000 > longest and 7 or nil   -- WAIT_TOO_LONG
+end
+
 -- Most calls: one who waits asks, or a new one joins those who wait.  They
 -- bring no entry token, a new one no tier 1 token, the host knows nothing that
 -- Redis does not, and Redis was not away just before (see q.note_away).  The
 -- little of the state that they need is read here by itself, which halves what
--- a call costs.
+-- a call costs.  A new one is refused where all is sold: not here.
 if not active and not lower and ARG.entry_adm == '0'
    and (score and ARG.mode ~= RESTORE
         or ARG.mode == CHECK and ARG.ticket == '0' and ARG.pass == '0')
 then
   local size = call('ZCARD', KEY.queue)
-  local set = call('MGET', KEY.epoch, KEY.threshold)
+  local set = call('MGET', KEY.epoch, KEY.threshold, KEY.slots, KEY.sold)
   local st = call('HMGET', KEY.state, 'clock', 'touched', 'beacon', 'rate',
                   'clear', 'restore', 'step', 'busy', 'settle',
-                  'had', 'met', 'total')
+                  'had', 'met', 'total', 'unsold')
   local time = call('TIME')
   local us = time[1] * 1000000 + time[2]
   local ms = math.floor(us / 1000)
@@ -57,8 +77,12 @@ then
   local settle = (st[9] or 0) - ms
   local far = us + 86400000000
   local host_ms = ARG.host_ms + 0
+  local sold = (set[4] or 0) + 0
+  local set_slots = set[3] and set[3] + sold or -1
+  local seats = set_slots >= 0 and set_slots or ARG.slots + 0
 
-  if size > 0 and set[1]
+  if size > 0 and set[1] and ARG.host_sold + 0 <= sold
+     and (score or seats < 0 or sold < seats)
      and (ARG.wall == '0' or math.abs(ms - ARG.wall) <= 86400000)
      and clock <= far and set[1] + 0 <= far and (st[5] or 0) + 0 <= far
      and ARG.host_clock + 0 <= far and ARG.host_clear + 0 <= far
@@ -75,8 +99,13 @@ then
   then
     local position
     local did = 0
+    local rate = (st[4] or 0) + 0
+    local refused = not score and refusal(size, size + 1, rate)
 
-    if not score then
+    if refused then
+      position = 0
+
+    elseif not score then
       -- the clock is later than all scores, so this is the last one
       clock = math.max(us, clock + 1, ARG.host_clock + 1)
       score = 2 * clock + 1
@@ -86,8 +115,10 @@ then
       call('HSET', KEY.state, 'clock', string.format('%.0f', clock))
     end
 
-    call('ZADD', KEY.seen, string.format('%.0f', ms), ARG.user)
-    if st[3] and st[3] ~= '0' then
+    if not refused then
+      call('ZADD', KEY.seen, string.format('%.0f', ms), ARG.user)
+    end
+    if not refused and st[3] and st[3] ~= '0' then
       call('ZREM', KEY.leaving, ARG.user)
     end
     if did == 1 then
@@ -96,11 +127,10 @@ then
     end
 
     local set_threshold = (set[2] or -1) + 0
-    local rate = (st[4] or 0) + 0
     local restore = (st[6] or 0) - ms
 
     -- as q.reply of queue_state_lib.lua
-    return { [REPLY.state] = 1,   -- WAITING
+    return { [REPLY.state] = refused or 1,   -- WAITING
              [REPLY.position] = position
                                 or call('ZRANK', KEY.queue, ARG.user) + 1,
              [REPLY.size] = size,
@@ -110,7 +140,7 @@ then
              [REPLY.us] = us,
              [REPLY.clock] = clock,
              [REPLY.epoch] = set[1] + 0,
-             [REPLY.score] = score + 0,
+             [REPLY.score] = (score or 0) + 0,
              [REPLY.adm] = 0,
              [REPLY.expires] = 0,
              [REPLY.rate] = rate > 0 and rate or -1,
@@ -123,6 +153,8 @@ then
              [REPLY.lost] = 0,
              [REPLY.ended] = 0,
              [REPLY.unwritten] = 0,
+             [REPLY.seats] = set_slots,
+             [REPLY.sold] = st[13] and -1 or sold,
              [REPLY.refused] = '' }
   end
 end
@@ -204,9 +236,9 @@ end
 
 -- In at once only if nobody waits; expired slots count until taken back, a
 -- few here, the others by the schedule.
-function q.enter()
+function q.may_enter()
   if q.restoring() or q.settling() or q.size > 0 then
-    return nil
+    return false
   end
   if not q.paused then
     for _, gone in ipairs(call('ZRANGEBYSCORE', k.active, '-inf', q.int(q.ms),
@@ -215,9 +247,10 @@ function q.enter()
       q.expire_active(gone)
     end
   end
-  if q.counted() >= q.threshold() then
-    return nil
-  end
+  return q.room() > 0
+end
+
+function q.enter()
   q.note_busy()
   local adm, expires = q.admit(q.user, true)
   q.did = q.did + ENTERED
@@ -225,6 +258,15 @@ function q.enter()
   q.touch(k.active, k.active_seen, k.admitted, k.done, k.stream, k.epoch,
           k.state)
   return q.reply(ACTIVE, 0, 0, adm, expires)
+end
+
+-- What a newcomer who would stand there is refused with.
+function q.line_refuses(score)
+  local behind = score > 0
+                 and call('ZRANGEBYSCORE', k.queue, q.int(score), '+inf',
+                          'LIMIT', 0, 1)[1]
+  return refusal(q.size, (behind and call('ZRANK', k.queue, behind) or q.size)
+                         + 1, q.rate)
 end
 
 -- Has another user come with the ticket of that time?
@@ -395,6 +437,11 @@ end
 
 local place = q.best_place(done)
 
+if place == 0 and (ARG.mode == CHECK or ARG.mode == REPORT) and q.sold_out()
+then
+  return q.reply(SOLD_OUT)
+end
+
 -- A place lets its holder join without a tier 1 token.
 if ARG.mode == REPORT and place == 0 then
   return q.reply(NEEDS_TIER1)
@@ -422,14 +469,20 @@ end
 q.live()
 q.try()
 
+local enters = q.may_enter()
+
 if place == 0 then
+  local refused = not enters and q.line_refuses(score)
+  if refused then
+    return q.reply(refused)
+  end
   q.use_pass(score)
 end
 
 q.did = q.did + (place > 0 and PLACE_BACK or JOINED)
 
-local answer = q.enter()
-if answer then
+if enters then
+  local answer = q.enter()
   if place > 0 then
     q.remember_position(q.user, place)
   elseif score > 0 then

@@ -86,7 +86,8 @@ end
 -- write of a script alone.
 function q.try()
   for _, key in ipairs({ k.queue, k.seen, k.active, k.active_seen, k.admitted,
-                         k.done, k.revoked, k.leaving, k.cleared, k.lost })
+                         k.done, k.revoked, k.leaving, k.cleared, k.lost,
+                         k.ended })
   do
     call('ZADD', key, 'XX', '0', '')
   end
@@ -118,7 +119,12 @@ end
 function q.expire_all(ttl)
   q.expire(ttl, k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
-           k.rate, k.stream, k.lost)
+           k.rate, k.stream, k.lost, k.ended)
+  q.expire(q.seats() < 0 and ttl or WEEK, k.completed)
+  -- what was sold is kept, where there is an end of seats
+  if q.known then
+    q.keep_sold(ttl)
+  end
 end
 
 -- polls alone keep an event's keys as well, at the cost of a call an hour
@@ -134,7 +140,7 @@ end
 -- The last user of an event that no operator named has gone: so does what
 -- they leave, once no token of theirs is good any more.
 function q.fade()
-  if q.api_threshold >= 0
+  if q.api_threshold >= 0 or q.api_slots >= 0
      or q.by_the_way('HGET', k.vwr, 'activation') ~= false
   then
     return
@@ -188,11 +194,69 @@ function q.begin_restore()
   if q.restore == 0 then
     q.restore = q.ms + q.restore_wait
     call('HSET', k.state, 'restore', q.int(q.restore))
+    q.miss_sold()
   end
 end
 
 function q.restoring()
   return q.ahead(q.restore, q.restore_wait)
+end
+
+function q.keep_sold(ttl)
+  call('SET', k.sold, q.int(q.sold))
+  if q.seats() < 0 then
+    q.expire(ttl or WEEK, k.sold)
+  end
+end
+
+-- k.slots is what is left of the same seats as before
+function q.set_sold(sold)
+  q.sold, q.known = sold, true
+  q.keep_sold()
+  if q.api_slots >= 0 then
+    call('SET', k.slots, q.int(q.api_slots - sold))
+  end
+end
+
+function q.set_slots(slots)
+  q.api_slots = slots
+  call('SET', k.slots, q.int(slots - q.sold))
+  if q.known then
+    q.keep_sold()
+  end
+end
+
+-- Data was lost, and nobody has told yet what was sold before: until somebody
+-- does nobody is let in.
+function q.miss_sold()
+  if q.seats() >= 0 and not q.known then
+    q.unsold = true
+    call('HSET', k.state, 'unsold', '1')
+  end
+end
+
+function q.find_sold()
+  if q.unsold then
+    q.unsold = false
+    call('HDEL', k.state, 'unsold')
+  end
+end
+
+-- What a host knows of seats that Redis does not: what is sold never falls.
+-- lost: it knows that of an earlier life.
+function q.hear_seats(lost)
+  if q.host_slots >= 0 and q.api_slots < 0 and lost
+     and (q.restore == 0 or q.restoring())
+  then
+    q.set_slots(q.host_slots)
+  end
+  if q.host_sold > q.sold
+     or lost and q.host_sold >= 0 and q.seats() >= 0
+        and (q.unsold or not q.known)
+  then
+    q.set_sold(math.max(q.sold, q.host_sold))
+    q.find_sold()
+  end
 end
 
 -- A host that knew an earlier life tells what it knew, once.  One that knew a
@@ -204,6 +268,7 @@ function q.hear_host()
      or (q.host_epoch == q.epoch and q.host_clock <= q.stored
          and not (q.host_clock > q.had and q.host_clock < q.met))
   then
+    q.hear_seats(false)
     return
   end
   if q.host_epoch == q.epoch then
@@ -216,6 +281,7 @@ function q.hear_host()
   end
   q.live()
   q.hear_time(q.host_clock)
+  q.hear_seats(true)
   q.begin_restore()
   if q.restoring() then
     if q.host_active - q.base > q.floor then
@@ -262,6 +328,22 @@ function q.counted()
   return q.active
 end
 
+-- All seats are sold, for now.
+function q.sold_out()
+  local seats = q.seats()
+  return seats >= 0 and not q.unsold and q.sold >= seats
+end
+
+-- How many more may be in: who is may buy a seat.
+function q.room()
+  local counted = q.counted()
+  local room, seats = q.threshold() - counted, q.seats()
+  if seats < 0 then
+    return room
+  end
+  return q.unsold and 0 or math.min(room, seats - q.sold - counted)
+end
+
 -- A position that leaves the queue stays its user's: nobody else may come
 -- with it.  Even scores are positions (2 * at).
 function q.remember_position(user, score)
@@ -290,6 +372,16 @@ function q.drop_waiting(user, score)
   q.size = q.size - call('ZREM', k.queue, user)
   call('ZREM', k.seen, user)
   q.remember_position(user, score)
+end
+
+-- Which session of a user was the last one: a purchase that is told of later
+-- is of that.
+function q.note_ended(user)
+  local adm = q.seats() >= 0 and call('ZSCORE', k.admitted, user)
+  if adm then
+    call('ZADD', k.ended, adm, user)
+    q.touch(k.ended)
+  end
 end
 
 -- how many were dropped, and were never here: 0 or 1, both
@@ -351,6 +443,7 @@ end
 
 -- A slot ran out.  Its token ends with it, though Redis's clock may go back.
 function q.expire_active(user)
+  q.note_ended(user)
   local at = q.tick()
   call('ZADD', k.revoked, q.int(at), user)
   q.touch(k.revoked)
@@ -382,6 +475,7 @@ function q.depart(user, held)
   if score then
     q.drop_waiting(user, score + 0)
   else
+    q.note_ended(user)
     n = q.drop_active(user)
   end
   -- one who waits may have a token too, of a slot that was lost

@@ -3,14 +3,18 @@
 --
 -- keys: queue active seen active-seen done revoked threshold epoch state
 -- keys: admitted used cleared leaving rate vwr admissions lost
+-- keys: slots sold ended completed
 --
 -- The event's id, and its terms: what its line of the configuration says, times
--- in ms; threshold: if no operator sets one; stream: 1 or 0.
+-- in ms; threshold, slots: if no operator sets one; stream: 1 or 0; slots: the
+-- seats that there are in all, -1: no end of them.
 -- args: event threshold active_ttl session_max claim_ttl seen_ttl
--- args: restore_wait admit_interval admit_batch token_ttl stream
+-- args: restore_wait admit_interval admit_batch token_ttl stream slots
 --
--- What the host that calls knows of the event; 0 (threshold: -1): nothing.
+-- What the host that calls knows of the event; 0 (threshold, slots, sold: -1):
+-- nothing.
 -- args: host_epoch host_clock host_active host_clear host_threshold
+-- args: host_slots host_sold
 --
 -- brief: 1 if no operator named the event: what it leaves goes soon.  What time
 -- it is here by the host's measure, and for how long it has been in touch with
@@ -23,10 +27,12 @@
 -- the event's numbers; rate is in 1/1000 a second, -1: none yet; restore: ms
 -- for which nobody is let in; did: what the call did; unwritten: admissions that
 -- are not in the stream; refused: what Redis refused of what is done by the way,
--- and why, '': nothing.  A step means something else by position and score, see
--- there.
+-- and why, '': nothing; seats: in all, as the API set them, -1: it did not;
+-- sold: -1: nobody knows.  A step means something else by position and score,
+-- see there.
 -- reply: state position size active threshold us clock epoch score adm expires
--- reply: rate api_threshold clear restore total did lost ended unwritten refused
+-- reply: rate api_threshold clear restore total did lost ended unwritten
+-- reply: seats sold refused
 --
 -- The event's clock (us) dates everything: it is Redis's time, but never
 -- goes back and never gives the same time twice, whatever failover or
@@ -49,23 +55,27 @@ local k = {
   admitted = KEY.admitted, used = KEY.used, cleared = KEY.cleared,
   leaving = KEY.leaving, rate = KEY.rate, vwr = KEY.vwr,
   stream = KEY.admissions, lost = KEY.lost,
+  slots = KEY.slots, sold = KEY.sold, ended = KEY.ended,
+  completed = KEY.completed,
 }
 
 local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1, READY = 0, 1, 2, 3,
                                                                    4, 5
+local FULL, TOO_LONG, SOLD_OUT, NOT_HERE, BOUGHT = 6, 7, 8, 9, 10
 
 -- what a call did, as a sum; the host that called counts it
 local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED, SETTLES =
       1, 2, 4, 8, 16, 32, 64
+local COMPLETED, LATE = 128, 256
 
 local call = redis.call
 
 local time = call('TIME')
-local set = call('MGET', k.epoch, k.threshold)
+local set = call('MGET', k.epoch, k.threshold, k.slots, k.sold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
-                'had', 'met', 'total', 'due', 'stepped', 'fade')
+                'had', 'met', 'total', 'due', 'stepped', 'fade', 'unsold')
 
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
@@ -101,6 +111,7 @@ local q = {
   host_epoch = told(ARG.host_epoch), host_clock = told(ARG.host_clock),
   host_active = ARG.host_active + 0,
   host_clear = told(ARG.host_clear), host_threshold = ARG.host_threshold + 0,
+  host_slots = ARG.host_slots + 0, host_sold = ARG.host_sold + 0,
 
   brief = ARG.brief == '1',
   host_ms = ARG.host_ms + 0, in_touch = ARG.in_touch + 0,
@@ -112,6 +123,11 @@ local q = {
 
   epoch = told(set[1]),
   api_threshold = (set[2] or -1) + 0,   -- what the API set, -1: nothing
+
+  -- k.slots has the seats that are left of those that the API set
+  api_slots = set[3] and set[3] + (set[4] or 0) or -1,
+  sold = (set[4] or 0) + 0,
+  known = set[4] and true or false,     -- sold was written, if only as 0
 
   -- how many wait and are in; functions that change it keep count
   size = call('ZCARD', k.queue), active = call('ZCARD', k.active),
@@ -140,6 +156,7 @@ local q = {
   met = (st[19] or 0) + 0,          -- which was then, us
   total = (st[20] or 0) + 0,        -- admissions ever, in this data
   faded = (st[23] or 0) + 0,        -- when its keys began to go; 0: they stay
+  unsold = st[24] and true or false,    -- what was sold is lost
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and
@@ -151,6 +168,11 @@ local q = {
 -- what is in force
 function q.threshold()
   return q.api_threshold >= 0 and q.api_threshold or ARG.threshold + 0
+end
+
+-- seats in all, -1: no end of them
+function q.seats()
+  return q.api_slots >= 0 and q.api_slots or ARG.slots + 0
 end
 
 -- A time ahead, but not by more than it was ever set ahead: Redis's clock
@@ -184,5 +206,7 @@ function q.reply(state, position, score, adm, expires)
            [REPLY.lost] = q.lost,
            [REPLY.ended] = q.ended,
            [REPLY.unwritten] = q.unwritten,
+           [REPLY.seats] = q.api_slots,
+           [REPLY.sold] = q.unsold and -1 or q.sold,
            [REPLY.refused] = q.refused }
 end

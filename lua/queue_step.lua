@@ -4,21 +4,27 @@
 -- more is left to do at once.  Keys, further arguments and most of the answer
 -- are those of queue_state_lib.lua.
 --
--- since: the time of the latest revocation that the host knows, us
--- args: since
+-- since: the time of the latest revocation that the host knows, us; waiting and
+-- inside: the scores of k.queue and k.admitted from which on it does not know
+-- who is there, -1: it need not.
+-- args: since waiting inside
 --
 -- The state is 1 while anybody waits or is in, position how many were let in,
 -- score 1 if it stopped at a bound and the next step may follow at once.
 -- revoked: the revocations since then, user, time, user, time, ...  step: a
 -- list of what it did, due: ms until the next one, mixed: 1 if a host that knows
--- no "due" steps too.
--- reply: revoked step
--- did: left stale early due mixed waited
+-- no "due" steps too; waiting and inside: up to which scores the members tell
+-- who is there, more: 1 if they are not all; notice: the version of an operator's
+-- word, 0: there is none.
+-- keys: notice
+-- reply: revoked members step
+-- did: left stale early due mixed waiting inside more notice waited
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
+local MEMBERS_MAX = 1000
 local CLEAN_INTERVAL = 30000
 
 -- ms between two steps at most, where somebody waits
@@ -77,6 +83,7 @@ function q.clean_up()
   q.stale = q.stale + #stale
 
   q.drop_old(k.done, q.now() - DAY)
+  q.drop_old(k.ended, q.now() - DAY)
   q.drop_old(k.lost, math.floor((q.now() - DAY) / 1000) * 4)
   q.drop_old(k.revoked, q.now() - (q.token_ttl + 60000) * 1000)
 
@@ -116,7 +123,7 @@ end
 
 -- Lets in from the head of the line, those who are gone dropped first.
 function q.let_in()
-  local want = math.min(q.admit_batch, q.threshold() - q.counted())
+  local want = math.min(q.admit_batch, q.room())
   local admitted, looked, last = 0, 0, 0
 
   while admitted < want and looked < q.admit_batch + STALE_MAX do
@@ -220,6 +227,17 @@ function q.plan()
   q.due = due
 end
 
+-- Adds the members of a set from that score on, in the order of scores, which
+-- are unique; up to which, and 1 if there are more.
+function q.members(key, from, members)
+  local list = call('ZRANGEBYSCORE', key, '(' .. from, '+inf', 'WITHSCORES',
+                    'LIMIT', 0, MEMBERS_MAX)
+  for i = 1, #list, 2 do
+    members[#members + 1] = list[i]
+  end
+  return (list[#list] or from) + 0, #list == 2 * MEMBERS_MAX and 1 or 0
+end
+
 -- The answer, with the revocations that are news to the host, and what the
 -- step did.
 function q.told(...)
@@ -229,12 +247,25 @@ function q.told(...)
   for i = 2, #news, 2 do
     news[i] = news[i] + 0
   end
+  local members = {}
+  local waiting, inside, more, others = -1, -1, 0, 0
+  if ARG.waiting ~= '-1' then
+    waiting, more = q.members(k.queue, ARG.waiting, members)
+    inside, others = q.members(k.admitted, ARG.inside, members)
+  end
+  local notice = q.by_the_way('HMGET', KEY.notice, 'version', 'at')
   answer[REPLY.revoked] = news
+  answer[REPLY.members] = members
   answer[REPLY.step] = { [DID.left] = q.left,
                          [DID.stale] = q.stale,
                          [DID.early] = q.early,
                          [DID.due] = math.max(q.due - q.ms, 0),
                          [DID.mixed] = q.step ~= q.stepped and 1 or 0,
+                         [DID.waiting] = waiting,
+                         [DID.inside] = inside,
+                         [DID.more] = math.max(more, others),
+                         [DID.notice] = (notice and notice[2] and notice[2] ~= '0'
+                                         and notice[1] or 0) + 0,
                          [DID.waited] = q.waited }
   if #news == 2 * REVOKED_MAX then
     answer[REPLY.score] = 1

@@ -1,23 +1,68 @@
--- Issues n positions, in one go.  The tickets' times are those of the event's
--- clock, one each, in the order of the positions.  Keys, further arguments and
--- the answer are those of vwr_lib.lua: the result is the first position (0: the
--- waiting room is not active), at its ticket's time.
+-- Issues n positions, in one go, or as many of them as may be.  The tickets'
+-- times are those of the event's clock, one each, in the order of the positions.
+-- Keys, further arguments and the answer are those of vwr_lib.lua: the result is
+-- the first position (0: the waiting room is not active, or takes no more), at
+-- its ticket's time.
 --
--- args: n
+-- n; how many may wait (-1: any number), and for how long, s (0: any time);
+-- measured: the rate that hosts estimate that by, in 1/1000 a second, -1: none.
+-- args: n max_queue max_wait measured
+--
+-- issued: how many were; full: what is in the way of the others, 0 nothing, 1 how
+-- many wait, 2 how long they would.
+-- reply: issued full
 
 -- @include vwr_lib.lua
 
-local n = ARG.n + 0
+local n, most, longest = ARG.n + 0, ARG.max_queue + 0, ARG.max_wait + 0
+local issued, full = n, 0
+
+
+-- at most so many ahead of the last one issued
+function v.bound(ahead, why)
+  local room = math.max(0, v.serving + ahead - v.next)
+  if room < issued then
+    issued, full = room, why
+  end
+end
+
+-- as ngx_adm_room_estimate() has it
+function v.estimated_rate()
+  local rate = ARG.measured + 0
+  if rate <= 0 then
+    rate = v.rate_in_force() * 1000
+  end
+  return rate > 0 and rate or math.max(ARG.rate + 0, 1) * 1000
+end
+
+function v.told(first, at)
+  local answer = v.reply(first, at)
+  answer[REPLY.issued] = issued
+  answer[REPLY.full] = full
+  return answer
+end
+
 
 v.hear_host()
 
 if v.active == 0 then
-  return v.reply(0, 0)
+  return v.told(0, 0)
 end
 
-local first, at = v.next + 1, v.tick(n)
+if most >= 0 then
+  v.bound(most, 1)
+end
+if longest > 0 then
+  v.bound(math.floor(longest * v.estimated_rate() / 1000), 2)
+end
 
-v.next = v.next + n
+if issued == 0 then
+  return v.told(0, 0)
+end
+
+local first, at = v.next + 1, v.tick(issued)
+
+v.next = v.next + issued
 v.write('next')
 
-return v.reply(first, at)
+return v.told(first, at)

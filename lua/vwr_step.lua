@@ -1,6 +1,10 @@
 -- One step of the serving counter.  Any number of workers and hosts may run
--- it: each moves it by the time since the last.  Keys, arguments and the answer
--- are those of vwr_lib.lua, without a result.
+-- it: each moves it by the time since the last.  Keys, arguments and most of the
+-- answer are those of vwr_lib.lua, without a result.
+--
+-- notice: the version of an operator's word, 0: there is none.
+-- keys: notice
+-- reply: notice
 
 -- @include vwr_lib.lua
 
@@ -32,4 +36,9 @@ if v.active == 1 then
   end
 end
 
-return v.reply(0, 0)
+-- of whatever type it is
+local notice = redis.pcall('HMGET', KEY.notice, 'version', 'at')
+local answer = v.reply(0, 0)
+answer[REPLY.notice] = (not notice.err and notice[2] and notice[2] ~= '0'
+                        and notice[1] or 0) + 0
+return answer

@@ -222,10 +222,14 @@ function newCard(event) {
   stat(queue, "inside", "inside", L("Inside", "입장 중"));
   stat(queue, "enters", "admitted", L("Let in per minute", "분당 입장"));
   for (const name of ["activate", "resume", "advance", "rate", "deactivate"]) button(room, name);
-  for (const name of ["threshold", "clear"]) button(queue, name);
+  for (const name of ["threshold", "slots", "clear"]) button(queue, name);
+
+  const word = card.word = { card, root: make("div", "word"), says: make("div", "says"), switches: make("div", "switches"), buttons: {} };
+  word.root.append(word.says, word.switches);
+  button(word, "notice");
 
   tiers.append(room.root, queue.root);
-  root.append(head, tiers);
+  root.append(head, word.root, tiers);
   return card;
 }
 
@@ -336,6 +340,7 @@ function fill(card, event) {
     content(card.sub, ...[info.artist, info.artist && info.title && " · ", info.title && make("code", "", event.eventId)].filter(Boolean));
     card.sub.hidden = !card.sub.childNodes.length;
   }
+  fillWord(card.word, event.notice);
   fillRoom(card.room, event);
   fillQueue(card.queue, event);
   const id = event.eventId;
@@ -351,6 +356,23 @@ function fill(card, event) {
   for (const part of [card.room, card.queue]) {
     part.root.classList.toggle("idle", Object.values(part.values).every(stat => stat.top.hidden));
   }
+}
+
+// what pages say, as they say it: plain text, a paragraph a language
+
+function fillWord(part, notice) {
+  const key = JSON.stringify(notice);
+  if (part.known === key) return;
+  part.known = key;
+  part.says.hidden = !notice;
+  if (!notice) return;
+  const line = lang => {
+    const element = make("p", "", notice[lang]);
+    element.lang = lang;
+    element.dir = "auto";
+    return notice[lang] && element;
+  };
+  content(part.says, ...[line("ko"), line("en"), make("p", "sub", L("Shown since ", "공지 시각 ") + day(notice.at * 1000))].filter(Boolean));
 }
 
 function fillRoom(part, event) {
@@ -386,6 +408,8 @@ function fillRoom(part, event) {
 function fillQueue(part, event) {
   if (event.restoring > 0) {
     chip(part, "bad", L("Restoring", "복구 중"));
+  } else if (event.slots <= event.sold) {
+    chip(part, "warn", L("Sold out", "매진"));
   } else if (event.threshold === 0) {
     chip(part, "warn", L("Paused", "멈춤"));
   } else if (event.currentUsers >= event.threshold) {
@@ -400,9 +424,10 @@ function fillQueue(part, event) {
   facts(part, [
     L(`${count(event.available)} free`, `${count(event.available)}자리 남음`),
     L(`Limit ${count(event.threshold)}`, `한도 ${count(event.threshold)}명`) + (event.threshold === event.configuredThreshold ? "" : L(` (configured: ${count(event.configuredThreshold)})`, ` (설정값 ${count(event.configuredThreshold)}명)`)),
-    L(`${count(event.admitted)} let in so far`, `지금까지 ${count(event.admitted)}명 입장`)
+    L(`${count(event.admitted)} let in so far`, `지금까지 ${count(event.admitted)}명 입장`),
+    event.slots >= 0 && (event.sold === null ? L(`${count(event.slots)} seats`, `좌석 ${count(event.slots)}석`) : L(`${count(event.sold)} of ${count(event.slots)} seats sold`, `좌석 ${count(event.slots)}석 중 ${count(event.sold)}석 판매`))
   ]);
-  shown(part, ["threshold", "clear"]);
+  shown(part, ["threshold", "slots", "clear"]);
 }
 
 // ---- who is no operator

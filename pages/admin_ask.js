@@ -96,6 +96,35 @@ const switches = {
     ask: (event, n, configured) => configured ? ["DELETE", path(data.queue, "threshold", event)] : ["PUT", path(data.queue, "threshold", event) + `?threshold=${n}`]
   },
 
+  notice: {
+    label: L("Notice…", "공지…"), title: L("Say something to those who wait?", "기다리는 사람에게 공지할까요?"), verb: L("Show it", "공지하기"),
+    done: L("The notice is changed.", "공지를 바꿨습니다."),
+    texts: event => event.notice || {},
+    words: (event, n, texts) => [
+      texts.ko || texts.en ? L("All pages of this event show it within seconds, with the time: to those who wait, and to those who come.", "이 이벤트의 모든 페이지에 시각과 함께 곧 표시됩니다. 기다리는 사람과 새로 오는 사람 모두에게 보입니다.")
+        : event.notice ? L("Without a text the notice ends.", "내용을 비우면 공지가 사라집니다.")
+        : L("There is no text yet.", "아직 내용이 없습니다."),
+      (texts.ko || texts.en) && !(texts.ko && texts.en) && L("It is in one language: the others see it as it is.", "한 언어로만 작성하면 다른 언어 사용자에게도 그대로 보입니다.")
+    ],
+    ask: (event, n, configured, texts) => texts.ko || texts.en ? ["PUT", path(data.api, "notice", event), texts] : ["DELETE", path(data.api, "notice", event)]
+  },
+
+  slots: {
+    label: L("Seats…", "좌석 수…"), title: L("Change how many seats there are?", "좌석 수를 바꿀까요?"), verb: L("Set the seats", "좌석 수 바꾸기"),
+    done: L("The seats are set.", "좌석 수를 바꿨습니다."),
+    field: { label: L("Seats in all", "전체 좌석 수"), min: 0, max: 10000000, value: event => event.slots || 0, configured: event => event.configuredSlots },
+    words: (event, n) => {
+      const sold = event.sold || 0;
+      return [
+        n === undefined || n === null ? L("Seats have no end: as many buy as come.", "좌석 수에 제한이 없습니다.")
+          : L(`There are ${count(n)} seats in all, of which ${count(sold)} are sold and ${count(event.currentUsers)} are with people inside.`, `전체 좌석은 ${count(n)}석이며 ${count(sold)}석이 판매되었고 ${people(event.currentUsers)}이 들어와 있습니다.`),
+        n <= sold && n !== null && L("All are sold then: nobody joins, and who waits is told.", "모두 판매된 것이 됩니다. 더 이상 대기할 수 없고 기다리는 사람에게 알립니다."),
+        n > sold && n < sold + event.currentUsers && L("Nobody is put out, and nobody is let in until there are seats for more.", "내보내지는 않으며, 좌석이 생길 때까지 아무도 입장하지 않습니다.")
+      ];
+    },
+    ask: (event, n, configured) => configured ? ["DELETE", path(data.queue, "slots", event)] : ["PUT", path(data.queue, "slots", event) + `?slots=${n}`]
+  },
+
   clear: {
     label: L("Clear…", "비우기…"), title: L("Clear the queue?", "대기열을 비울까요?"), verb: L("Clear the queue", "대기열 비우기"), danger: true,
     done: L("The queue is cleared.", "대기열을 비웠습니다."),
@@ -108,6 +137,8 @@ const switches = {
     ask: event => ["POST", path(data.queue, "clear", event)]
   }
 };
+
+const orNone = n => n === undefined || n === null ? L("no end", "제한 없음") : count(n);
 
 // ---- the dialog
 
@@ -136,7 +167,13 @@ function choose(event, name) {
     $("number").disabled = false;
     $("configured-row").hidden = !configured;
     $("configured").checked = false;
-    if (configured) put($("configured-label"), L(`As the configuration says: ${count(configured(event))}`, `설정값 사용: ${count(configured(event))}`));
+    if (configured) put($("configured-label"), L(`As the configuration says: ${orNone(configured(event))}`, `설정값 사용: ${orNone(configured(event))}`));
+  }
+  $("ask-texts").hidden = !what.texts;
+  if (what.texts) {
+    put($("text-ko-label"), L("In Korean", "한국어"));
+    put($("text-en-label"), L("In English", "영어"));
+    for (const lang of ["ko", "en"]) $(`text-${lang}`).value = what.texts(event)[lang] || "";
   }
   $("ask-words").textContent = "";
   explain();
@@ -144,6 +181,8 @@ function choose(event, name) {
   if (what.field) {
     $("number").focus();
     $("number").select();
+  } else if (what.texts) {
+    $("text-ko").focus();
   } else {
     $("no").focus();
   }
@@ -161,13 +200,21 @@ function wanted() {
   return n >= field.min && n <= field.max ? n : NaN;
 }
 
+// a sentence each, in one line
+
+function written() {
+  const texts = {};
+  for (const lang of ["ko", "en"]) texts[lang] = $(`text-${lang}`).value.replace(/\s+/g, " ").trim();
+  return texts;
+}
+
 function explain() {
   if (!asking || working) return;
   const { event, what } = asking;
   const n = wanted();
   const words = Number.isNaN(n)
     ? [L(`A whole number from ${count(what.field.min)} to ${count(what.field.max)}.`, `${count(what.field.min)}부터 ${count(what.field.max)}까지의 정수를 입력하세요.`)]
-    : what.words(event, n).filter(Boolean);
+    : what.words(event, n, written()).filter(Boolean);
   const list = $("ask-words");
   words.forEach((text, i) => put(list.children[i] || list.appendChild(document.createElement("li")), text));
   while (list.children.length > words.length) list.lastChild.remove();
@@ -189,7 +236,7 @@ async function carryOut() {
   working = true;
   $("yes").disabled = true;
   put($("ask-error"), "");
-  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked));
+  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked), written());
   const answer = await call(method, url, body);
   working = false;
   $("yes").disabled = false;

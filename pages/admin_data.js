@@ -8,6 +8,7 @@ const ko = /^ko\b/i.test((navigator.languages || [])[0] || navigator.language);
 const L = (en, korean) => ko ? korean : en;
 const count = new Intl.NumberFormat(ko ? "ko" : "en").format;
 const clock = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format;
+const day = new Intl.DateTimeFormat(ko ? "ko" : "en", { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false }).format;
 
 // "1 person", "2 people"; Korean has a counter
 
@@ -184,9 +185,13 @@ function troublesOf(event) {
   } else if (wait > 0 && counter >= 10) {
     add("counter", true, L(`The waiting room stands still: ${people(wait)} waiting, and the counter has not moved for ${seconds(Math.floor(counter))}.`, `대기실이 멈췄습니다. ${people(wait)}이 기다리지만 ${seconds(Math.floor(counter))} 동안 입장 번호가 그대로입니다.`));
   }
-  const free = event.threshold - event.currentUsers;
+  const seats = event.slots >= 0 ? event.slots - event.sold - event.currentUsers : Infinity;
+  const free = Math.min(event.threshold - event.currentUsers, seats);
   const stuck = event.queueSize > 0 && free > 0 && !(event.restoring > 0);
   const entry = still(`${event.eventId} admitted`, stuck ? event.admitted : NaN);
+  if (event.slots >= 0 && event.sold === null) {
+    add("unsold", true, L("Redis lost how many seats are sold, and nobody knows: nobody is let in until you set the seats.", "Redis에서 판매된 좌석 수가 유실되었습니다. 좌석 수를 다시 설정할 때까지 아무도 입장하지 않습니다."));
+  }
   if (event.queueSize > 0 && event.threshold === 0) {
     add("threshold", false, L(`The queue is paused: ${people(event.queueSize)} waiting, and the limit is 0.`, `대기열이 멈춰 있습니다. ${people(event.queueSize)}이 기다리고 있고 동시 입장 한도는 0입니다.`));
   } else if (stuck && entry >= 30) {

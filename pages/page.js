@@ -117,6 +117,7 @@ async function call(method, path, headers) {
   const control = new AbortController();
   const limit = setTimeout(() => control.abort(), 15000);
   try {
+    headers = Object.assign({ "Accept-Language": L("en", "ko") }, headers);
     const response = await fetch(data.api + path, { method, headers, signal: control.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
     const body = await response.json().catch(() => null) || {};
     return { status: response.status, body, retry: retryAfter(response, body) };
@@ -160,6 +161,7 @@ async function poll() {
 
 function react(answer, away) {
   const { status, body, retry } = answer;
+  if (status === 200 || fullHeads[body.code]) word(body.notice);
   if (status === 200 && tier.news(body, away)) {
     fails = 0;
     blocked = 0;
@@ -172,6 +174,7 @@ function react(answer, away) {
   if (status === 401) return signIn(body.redirectTo);
   if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo));
   if (status === 400 || status === 404) return unknown();
+  if (status === 503 && fullHeads[body.code]) return full(fullHeads[body.code], retry);
   fails++;
   let wait = Math.max(pace, Math.min(60, 2 ** fails)) * (1 + Math.random() * .5);
   if (status === 429 || status === 503) {
@@ -192,6 +195,26 @@ function react(answer, away) {
 const outsideHead = L("You are not in line yet", "아직 줄에 서지 않았습니다");
 const outsideWords = L("Too many requests are coming from you or your network. You have no place yet; please keep this page open.",
   "사용자 또는 같은 네트워크의 요청이 많아 아직 순번을 받지 못했습니다. 이 페이지를 열어 두세요.");
+
+// All who wanted to join together were refused together: they come again over
+// as long a time as they were told to wait.
+
+const fullHeads = {
+  QUEUE_FULL: L("The line is full at the moment", "지금은 대기 인원이 가득 찼습니다"),
+  WAIT_TOO_LONG: L("The wait is too long at the moment", "지금은 대기 시간이 너무 깁니다")
+};
+
+function full(head, retry) {
+  const wait = Math.max(retry, 5) * (1 + Math.random());
+  fails = 0;
+  place = called = false;
+  arm(false);
+  marked("turn", false);
+  blocked = Date.now() + wait * 1000;
+  if (headline !== head) plain(head);
+  note(L("You have no place yet. Please keep this page open: it tries again by itself.", "아직 순번을 받지 못했습니다. 이 페이지를 열어 두시면 자동으로 다시 시도합니다.") + " " + nextTry(Math.ceil(wait)));
+  after(wait);
+}
 
 function crowded(seconds) {
   return (place ? L("The site is very busy. Your place is kept.", "접속이 많아 응답이 늦어지고 있습니다. 순번은 그대로 유지됩니다.")
@@ -288,6 +311,17 @@ const say = drawn((value, now) => {
 const note = drawn(value => {
   if (value && $("note").textContent !== value) say(value, true);
   text("note", value);
+});
+
+// What an operator has to say is plain text, and its own paragraph, whatever
+// marks of direction it has.
+
+const word = drawn(notice => {
+  $("word").hidden = !notice;
+  if (!notice) return;
+  $("word-text").lang = notice.lang;
+  text("word-text", notice.text);
+  text("word-at", new Intl.DateTimeFormat(ko ? "ko" : "en", { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }).format(notice.at * 1000));
 });
 
 const named = drawn((title, artist) => {
@@ -444,6 +478,24 @@ function notify(head) {
     // some have it for service workers alone
   }
 }
+
+// All is sold: who waits keeps the place, and the page goes on if seats come
+// back, which nobody promises.
+
+function sold(pause) {
+  place = false;
+  called = false;
+  fails = 0;
+  blocked = 0;
+  fresh = Date.now();
+  arm(false);
+  marked("turn", false);
+  plain(L("Sold out", "매진되었습니다"), L("All seats are sold. Should there be more, this page goes on by itself.",
+    "모든 좌석이 판매되었습니다. 좌석이 다시 나오면 자동으로 진행됩니다."));
+  next(pause);
+}
+
+const lastSeats = L("All remaining seats are being booked; some may come back", "남은 좌석은 모두 예매가 진행 중이며, 취소되는 좌석이 나올 수 있습니다");
 
 function signIn(to) {
   const url = to ? withReturn(to) : location.href;

@@ -83,6 +83,10 @@ start({
       }
       return true;
     }
+    if (body.status === "sold_out") {
+      sold(body.nextPoll);
+      return true;
+    }
     if (!(body.position > 0)) return false;
     const due = body.position - body.servingCounter;
     if (due <= 0) {
@@ -98,7 +102,7 @@ start({
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
       left: due,
-      wait: body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
+      wait: body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
         : ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
       facts: [
         [L("Your number", "내 번호"), count(body.position)],
@@ -113,6 +117,10 @@ start({
   refused(status, body) {
     if (body.code === "VWR_INACTIVE") {
       turn(L("No need to wait", "기다리지 않아도 됩니다"));
+      return true;
+    }
+    if (body.code === "SOLD_OUT") {
+      sold(1.5);
       return true;
     }
     return body.code === "POSITION_NOT_FOUND" && drop();

@@ -54,6 +54,13 @@ start({
     const info = body.eventInfo;
     if (info && info.title) named(info.title, info.artist);
 
+    if (body.status === "sold_out") {
+      joined = body.queued;
+      if (body.place) save("place", body.place);
+      sold(body.queued ? body.nextPoll : 1.5);
+      return true;
+    }
+
     if (body.status === "queued") {
       joined = true;
       rejoins = 0;
@@ -63,7 +70,7 @@ start({
         number: body.position,
         unit: "번째",
         left: body.position,
-        wait: body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다"),
+        wait: body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다"),
         facts: [
           [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
           [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],
@@ -113,6 +120,11 @@ start({
   },
 
   refused(status, body) {
+    if (body.code === "SOLD_OUT") {
+      joined = false;
+      sold(1.5);
+      return true;
+    }
     if (body.code === "POSITION_USED") save("ticket");
     return false;
   }

@@ -21,9 +21,11 @@
 #include "host/touch.h"
 #include "host/unlisted.h"
 #include "host/zone.h"
+#include "http/command.h"
 #include "http/ctx.h"
 #include "http/variables.h"
 #include "parts.h"
+#include "queue/command.h"
 #include "queue/queue.h"
 #include "redis/script.h"
 #include "token/effort.h"
@@ -279,6 +281,7 @@ ngx_adm_preconfiguration(ngx_conf_t *cf)
     ngx_adm_scripts_init();
 
     ngx_adm_queue_join = ngx_adm_gate_join;
+    ngx_adm_command = ngx_adm_queue_command;
 
     return ngx_adm_add_variables(cf);
 }

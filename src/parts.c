@@ -19,7 +19,9 @@
 #include "host/idempotency.h"
 #include "host/keys.h"
 #include "host/lease.h"
+#include "host/line.h"
 #include "host/needs.h"
+#include "host/notice.h"
 #include "host/revoked.h"
 #include "host/room_list.h"
 #include "host/room_state.h"
@@ -52,6 +54,8 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_unlisted_part,
     &ngx_adm_room_part,
     &ngx_adm_rooms_part,
+    &ngx_adm_line_part,
+    &ngx_adm_notice_part,
 
     &ngx_adm_shares_part,
     &ngx_adm_revoked_part,

@@ -63,7 +63,9 @@
     value(CALL, LIMIT, "limit")                                               \
     value(CALL, LIMIT_BACK, "limit_back")                                     \
     value(CALL, QUEUE_REVOKED, "queue_revoked")                               \
-    value(CALL, NEEDS, "needs")
+    value(CALL, NEEDS, "needs")                                               \
+    value(CALL, NOTICE, "notice")                                             \
+    value(CALL, QUEUE_COMPLETE, "queue_complete")
 
 /* how those end that Redis did not answer well */
 #define NGX_ADM_LABEL_CALL_END(value)                                         \

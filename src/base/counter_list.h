@@ -91,6 +91,12 @@ tally(ENDED, "queue_slots_expired",
 tally(DUPLICATES, "queue_duplicate_positions",
     "Users refused since another one had used their position.")
 
+tally(FULL, "queue_refused_full",
+    "Joins refused since so many waited already (max_queue=).")
+
+tally(LONG, "queue_refused_wait",
+    "Joins refused since the wait would have been too long (max_wait=).")
+
 tally(PLACES, "queue_places_restored",
     "Users put back in line by the place that they showed.")
 
@@ -110,6 +116,18 @@ tally(EARLY, "queue_order_violations",
 tally(POSITIONS, "room_positions",
     "Positions issued by waiting rooms.")
 
+tally(ROOM_FULL, "room_refused_full",
+    "Tickets refused since so many waited already (vwr_max_queue=).")
+
+tally(ROOM_LONG, "room_refused_wait",
+    "Tickets refused since the wait would have been too long (vwr_max_wait=).")
+tally(COMPLETIONS, "queue_completions",
+    "Purchases that were told of, each counted once.")
+
+tally(LATE, "queue_completions_late",
+    "Those of queue_completions whose user was not in any more: of seats that "
+    "had been given back.")
+
 
 /* bounds: a moment; then what a page says in words: a minute, half an hour */
 
@@ -128,6 +146,12 @@ event_gauge(QUEUE_ACTIVE, "queue_active",
 
 event_gauge(QUEUE_THRESHOLD, "queue_threshold",
     "Users who may be in at once." shared)
+
+event_gauge(SLOTS, "slots",
+    "Seats that there are in all, where they have an end." shared)
+
+event_gauge(SOLD, "sold",
+    "Seats that are sold." shared)
 
 event_gauge(ROOM_ACTIVE, "room_active",
     "Whether the waiting room is active; of other events how many are." shared)

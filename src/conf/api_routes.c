@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../queue/api.h"
+#include "../queue/notice.h"
 #include "../queue/queue.h"
 #include "../room/admin_api.h"
 #include "../room/admin_list.h"
@@ -41,6 +42,11 @@ const ngx_adm_route_t  ngx_adm_queue_routes[] = {
       NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
       ngx_adm_queue_leave_handler, 0, 0 },
 
+    { "complete/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_complete_handler,
+      NGX_ADM_BY_USER, 0 },
+
     { NULL, 0, NULL, NULL, 0, 0 }
 };
 
@@ -61,6 +67,21 @@ const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
       NGX_HTTP_PUT|NGX_HTTP_POST|NGX_HTTP_DELETE, "PUT, POST, DELETE",
       ngx_adm_queue_admin_handler,
       NGX_ADM_QUEUE_SET_THRESHOLD, 0 },
+
+    { "admin/notice/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_notice_handler, 0, 0 },
+    { "admin/slots/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_SET_SLOTS, 0 },
+
+    { "admin/complete/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_complete_handler,
+      NGX_ADM_BY_OPERATOR, 0 },
 
     { "admin/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
@@ -115,6 +136,16 @@ const ngx_adm_route_t  ngx_adm_admin_routes[] = {
       NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
       ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_SET_RATE, 0 },
+
+    { "notice/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_notice_handler, 0, 0 },
+    { "slots/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_SET_SLOTS, 0 },
 
     { "status",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",

@@ -18,7 +18,7 @@
 #include "parse.h"
 
 
-/* series an event has: 20, so that this is 1,000 of them */
+/* series an event has: up to 32, so that this is 1,600 of them */
 #define NGX_ADM_METRICS_EVENTS  50
 
 /* at 1r/h its ns stay below 2^63, with the time since the host started */

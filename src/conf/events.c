@@ -26,6 +26,12 @@ static char *ngx_adm_events_key(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
     ngx_str_t *arg);
 static ngx_int_t ngx_adm_param_text(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_most(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_longest(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
 static char *ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 static char *ngx_adm_event_info(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 
@@ -69,6 +75,17 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(admissions_stream, switch, 0, NGX_ADM_ON,
                       "\"on\" or \"off\""),
 
+    ngx_adm_event_key(max_queue, most, 0, NGX_ADM_LINE_MAX,
+                      "a number from 0 to 1000000000, or \"off\""),
+
+    ngx_adm_event_key(max_wait, longest, 1000, 7 * NGX_ADM_DAY,
+                      "a time from 1s to 7d, or \"off\""),
+
+    ngx_adm_event_key(slots, number, 0, NGX_ADM_SLOTS_MAX,
+                      "a number from 0 to 10000000"),
+
+    ngx_adm_event_key(complete, complete, 0, 0, "\"user\" or \"off\""),
+
     ngx_adm_event_key(vwr, switch, 0, NGX_ADM_AUTO,
                       "\"auto\", \"on\" or \"off\""),
 
@@ -77,6 +94,12 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
 
     ngx_adm_event_key(vwr_burst, number, 0, NGX_ADM_ROOM_BURST_MAX,
                       "a number from 0 to 10000000"),
+
+    ngx_adm_event_key(vwr_max_queue, most, 0, NGX_ADM_LINE_MAX,
+                      "a number from 0 to 1000000000, or \"off\""),
+
+    ngx_adm_event_key(vwr_max_wait, longest, 1000, 7 * NGX_ADM_DAY,
+                      "a time from 1s to 7d, or \"off\""),
 
     ngx_adm_event_key(ticket_ttl, time, 1000, 7 * NGX_ADM_DAY,
                       "a time from 1s to 7d"),
@@ -107,10 +130,14 @@ ngx_adm_event_builtin(ngx_adm_event_conf_t *ecf)
     ecf->admit_batch = 100;
     ecf->token_ttl = 600000;
     ecf->admissions_stream = NGX_ADM_ON;
+    ecf->max_queue = -1;
+    ecf->slots = -1;
+    ecf->complete = NGX_ADM_OFF;
 
     ecf->vwr = NGX_ADM_AUTO;
     ecf->vwr_rate = 50;
     ecf->vwr_burst = -1;
+    ecf->vwr_max_queue = -1;
     ecf->ticket_ttl = 86400000;
 
     ecf->unlisted = 1000;
@@ -342,6 +369,52 @@ ngx_adm_param_text(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 }
 
 
+/* "off" is what holds where nothing is said, for an event that is to be without
+   what the default line has */
+
+static ngx_int_t
+ngx_adm_param_most(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    if (ngx_adm_str_is(value, "off")) {
+        *(int64_t *) field = -1;
+        return NGX_OK;
+    }
+
+    return ngx_adm_param_number(cf, param, value, field);
+}
+
+
+static ngx_int_t
+ngx_adm_param_longest(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    if (ngx_adm_str_is(value, "off")) {
+        *(ngx_msec_t *) field = 0;
+        return NGX_OK;
+    }
+
+    return ngx_adm_param_time(cf, param, value, field);
+}
+
+
+static ngx_int_t
+ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field)
+{
+    ngx_uint_t *complete = field;
+
+    if (ngx_adm_str_is(value, "user")) {
+        *complete = NGX_ADM_ON;
+        return NGX_OK;
+    }
+
+    *complete = NGX_ADM_OFF;
+
+    return ngx_adm_str_is(value, "off") ? NGX_OK : NGX_DECLINED;
+}
+
+
 static char *
 ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf)
 {
@@ -358,7 +431,8 @@ ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf)
         [NGX_ADM_ARG_QUEUE_ADMIT_INTERVAL] = ecf->admit_interval,
         [NGX_ADM_ARG_QUEUE_ADMIT_BATCH] = ecf->admit_batch,
         [NGX_ADM_ARG_QUEUE_TOKEN_TTL] = ecf->token_ttl,
-        [NGX_ADM_ARG_QUEUE_STREAM] = ecf->admissions_stream };
+        [NGX_ADM_ARG_QUEUE_STREAM] = ecf->admissions_stream,
+        [NGX_ADM_ARG_QUEUE_SLOTS] = ecf->slots };
 
     p = ngx_pnalloc(cf->pool, NGX_ADM_QUEUE_TERMS * NGX_INT64_LEN);
     if (p == NULL) {

@@ -18,7 +18,7 @@
 #include "../redis/script.h"
 
 
-#define NGX_ADM_ARGS        56       /* without keys */
+#define NGX_ADM_ARGS        64       /* without keys */
 
 /* Lua's numbers are exact below 2^53 */
 #define NGX_ADM_NUMBER_MAX  9007199254740991

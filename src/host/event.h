@@ -22,14 +22,23 @@ typedef struct {
                                                seen to hold: if it holds an
                                                earlier one, data is lost */
     int64_t                     epoch;      /* 0: not known */
-    int64_t                     size;       /* users who wait */
-    int64_t                     active;     /* users who are in */
     int64_t                     admitted;   /* ever, in this life of the data */
-    int64_t                     threshold;  /* set by the API; -1: not */
     int64_t                     clear;      /* µs, when last cleared */
     int64_t                     revoked;    /* µs, the latest revocation known
                                                of those that steps return */
+
+    int32_t                     size;       /* users who wait */
+    int32_t                     active;     /* users who are in */
+    int32_t                     threshold;  /* set by the API; -1: not */
+    int32_t                     slots;      /* likewise */
+    int32_t                     sold;       /* of them, which never falls; -1:
+                                               not known */
 } ngx_adm_event_state_t;
+
+
+/* that many users, and seats sold, are as many as there are to be */
+#define NGX_ADM_EVENT_USERS_MAX  1000000000
+#define NGX_ADM_SOLD_MAX         2000000000
 
 
 /* and what is true for the moment alone; ms */
@@ -37,16 +46,21 @@ typedef struct {
     ngx_msec_t                  restore;    /* for how long places and tokens
                                                are still being restored */
 
+    unsigned                    unsold:1;   /* what was sold is lost, of seats
+                                               that have an end */
+
     /* of an answer, not of the host */
     ngx_msec_t                  ends;       /* in which a session does; 0: the
                                                answer does not say */
+    ngx_uint_t                  full;       /* the queue: NGX_ADM_LINE_* */
 
     /* of the host, not of an answer */
     ngx_uint_t                  life;       /* of the zone */
     ngx_msec_t                  idle;       /* since it last had users */
     ngx_uint_t                  unmarked;   /* bool: see event_mark() */
     ngx_uint_t                  named;      /* bool: an operator set its
-                                               threshold, or activated its
+                                               threshold, its seats or its
+                                               notice, or activated its
                                                waiting room */
 } ngx_adm_event_now_t;
 

@@ -209,6 +209,8 @@ ngx_adm_event_new_locked(ngx_adm_zone_t *zone, ngx_str_t *id,
     en = ngx_adm_event_of(node);
     en->len = (u_char) id->len;
     en->state.threshold = -1;
+    en->state.slots = -1;
+    en->state.sold = -1;
     ngx_memcpy(en->id, id->data, id->len);
 
     events->sums.events++;
@@ -340,6 +342,61 @@ ngx_adm_events_forgotten(void)
 }
 
 
+ngx_rbtree_node_t *
+ngx_adm_event_find_locked(ngx_rbtree_t *tree, ngx_adm_event_node_t *en)
+{
+    ngx_rbtree_key_t    key;
+    ngx_rbtree_node_t  *node;
+
+    key = (ngx_rbtree_key_t) (uintptr_t) en;
+
+    for (node = tree->root; node != tree->sentinel; /* void */ ) {
+
+        if (node->key == key) {
+            return node;
+        }
+
+        node = (key < node->key) ? node->left : node->right;
+    }
+
+    return NULL;
+}
+
+
+/* the first of a later key */
+
+ngx_rbtree_node_t *
+ngx_adm_event_after_key_locked(ngx_rbtree_t *tree, ngx_rbtree_key_t key)
+{
+    ngx_rbtree_node_t  *node, *found;
+
+    found = NULL;
+
+    for (node = tree->root; node != tree->sentinel; /* void */ ) {
+
+        if (node->key > key) {
+            found = node;
+            node = node->left;
+
+        } else {
+            node = node->right;
+        }
+    }
+
+    return found;
+}
+
+
+void
+ngx_adm_event_keep_locked(ngx_rbtree_t *tree, ngx_rbtree_node_t *node,
+    ngx_adm_event_node_t *en)
+{
+    node->key = (ngx_rbtree_key_t) (uintptr_t) en;
+
+    ngx_rbtree_insert(tree, node);
+}
+
+
 void
 ngx_adm_event_lost_locked(ngx_adm_zone_t *zone)
 {
@@ -385,7 +442,10 @@ ngx_adm_before(ngx_adm_event_node_t *en)
 ngx_uint_t
 ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en)
 {
-    return en->state.threshold >= 0 || (en->room && en->room->room.activation);
+    return en->state.threshold >= 0
+           || en->state.slots >= 0
+           || en->noticed
+           || (en->room && en->room->room.activation);
 }
 
 

@@ -56,8 +56,13 @@ struct ngx_adm_event_node_s {
     unsigned                    active:1;   /* the room: lru is in rooms */
     unsigned                    restoring:1;    /* the log was told that it is
                                                    */
+    unsigned                    full:2;   /* of the queue: NGX_ADM_LINE_* */
+    unsigned                    noticed:1;  /* an operator has a word about it:
+                                               notice.c has that */
     unsigned                    heard:1;  /* all revocations are known, but for
                                              those that were forgotten */
+    unsigned                    unsold:1; /* the log was told that what was
+                                             sold is lost */
 
     /* times in ms, see ngx_adm_ms_since() */
     uint32_t                    synced;   /* when its queue was last heard of */
@@ -179,10 +184,21 @@ void ngx_adm_sum_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 /* positions issued in front of an active room */
 int64_t ngx_adm_before(ngx_adm_event_node_t *en);
 
+/*
+ * What few events have is found by the address of their nodes, in a tree of the
+ * part that has it: it makes the others no larger.  NULL: it has none.
+ */
+ngx_rbtree_node_t *ngx_adm_event_find_locked(ngx_rbtree_t *tree,
+    ngx_adm_event_node_t *en);
+void ngx_adm_event_keep_locked(ngx_rbtree_t *tree, ngx_rbtree_node_t *node,
+    ngx_adm_event_node_t *en);
+ngx_rbtree_node_t *ngx_adm_event_after_key_locked(ngx_rbtree_t *tree,
+    ngx_rbtree_key_t key);
+
 /* some event is not, or no longer, known to the host: parts are told */
 void ngx_adm_event_lost_locked(ngx_adm_zone_t *zone);
 
-/* an operator set its threshold, or activated its waiting room */
+/* an operator set its threshold, seats or notice, or activated its room */
 ngx_uint_t ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en);
 
 /* forgets times by a clock of this host that was far ahead */

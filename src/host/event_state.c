@@ -45,6 +45,8 @@ ngx_adm_event_get(ngx_str_t *id, ngx_adm_event_state_t *state,
         ngx_memzero(now, sizeof(ngx_adm_event_now_t));
         now->unmarked = 1;
         state->threshold = -1;
+        state->slots = -1;
+        state->sold = -1;
     }
 
     now->life = ngx_adm_zone->sh->life;
@@ -59,6 +61,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
     ngx_adm_tally_t *tally)
 {
     int64_t                clear, since;
+    int32_t                sold;
     ngx_uint_t             news;
     ngx_adm_zone_t        *zone;
     ngx_adm_event_node_t  *en;
@@ -70,16 +73,19 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
     /* what there is nothing to be known of is not worth a node */
 
-    en = (state->epoch || state->threshold >= 0)
+    en = (state->epoch || state->threshold >= 0 || state->slots >= 0
+          || state->sold > 0)
          ? ngx_adm_event_make_locked(zone, id)
          : ngx_adm_event_lookup_locked(zone, id);
 
     if (en && state->epoch == 0) {
 
-        /* there is no data; all that may be is a threshold that was set */
+        /* there is no data; all that may be is what was set, and sold */
 
         if (en->state.epoch == 0) {
             en->state.threshold = state->threshold;
+            en->state.slots = state->slots;
+            en->state.sold = ngx_max(en->state.sold, state->sold);
             ngx_adm_unlisted_locked(zone, en);
         }
 
@@ -89,6 +95,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
         clear = ngx_max(en->state.clear, state->clear);
         since = en->state.revoked;
+        sold = ngx_max(en->state.sold, state->sold);
 
         /* what the host knew when it asked may have been forgotten since */
 
@@ -103,6 +110,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
         en->state.clear = clear;
         en->state.revoked = since;
+        en->state.sold = sold;
 
         if (tally) {
             en->untold = 1;
@@ -126,8 +134,9 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
     ngx_log_debug8(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
                    "admission: event \"%V\": epoch %L, %L wait, %L in, "
                    "threshold %L, clock %L, stored %L, news %ui",
-                   id, state->epoch, state->size, state->active,
-                   state->threshold, state->clock, state->stored, news);
+                   id, state->epoch, (int64_t) state->size,
+                   (int64_t) state->active, (int64_t) state->threshold,
+                   state->clock, state->stored, news);
 
     return news;
 }
@@ -161,10 +170,16 @@ ngx_adm_event_take_state_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         news |= en->restoring ? NGX_ADM_NEWS_RESTORE : NGX_ADM_NEWS_RESTORED;
     }
 
+    if (en->unsold != now->unsold) {
+        en->unsold = now->unsold;
+        news |= en->unsold ? NGX_ADM_NEWS_UNSOLD : 0;
+    }
+
     ngx_adm_sum_locked(zone, en, -1);
 
     en->state = *state;
     en->restore = (uint32_t) (ngx_current_msec + now->restore);
+    en->full = (u_char) now->full;
     en->synced = (uint32_t) ngx_current_msec;
 
     ngx_adm_sum_locked(zone, en, 1);
@@ -198,6 +213,34 @@ ngx_adm_event_empty(ngx_str_t *id)
     }
 
     ngx_adm_zone_unlock(zone);
+}
+
+
+ngx_adm_seats_e
+ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots, int64_t sold,
+    int64_t inside)
+{
+    if (slots < 0) {
+        slots = conf->slots;
+    }
+
+    if (slots < 0 || sold < 0 || slots > sold + inside) {
+        return NGX_ADM_SEATS_FREE;
+    }
+
+    return sold < slots ? NGX_ADM_SEATS_TAKEN : NGX_ADM_SEATS_SOLD;
+}
+
+
+ngx_adm_seats_e
+ngx_adm_event_seats(ngx_str_t *id, ngx_adm_event_conf_t *conf)
+{
+    ngx_adm_event_now_t    now;
+    ngx_adm_event_state_t  state;
+
+    ngx_adm_event_get(id, &state, &now);
+
+    return ngx_adm_seats(conf, state.slots, state.sold, state.active);
 }
 
 

@@ -38,6 +38,8 @@ void ngx_adm_event_get(ngx_str_t *id, ngx_adm_event_state_t *state,
 #define NGX_ADM_NEWS_RESTORED  4         /* and no longer */
 #define NGX_ADM_NEWS_TELL      8         /* other hosts are to be told what the
                                             host did of late */
+#define NGX_ADM_NEWS_UNSOLD    16        /* what was sold is lost: nobody is
+                                            let in */
 
 ngx_uint_t ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
     ngx_adm_event_now_t *now, ngx_uint_t work, ngx_adm_heard_t *heard,
@@ -45,6 +47,20 @@ ngx_uint_t ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
 /* what is no event any more has no users: nobody asks Redis about them */
 void ngx_adm_event_empty(ngx_str_t *id);
+
+/* the seats of an event, if there is an end of them */
+typedef enum {
+    NGX_ADM_SEATS_FREE = 0,
+    NGX_ADM_SEATS_TAKEN,         /* all that are left are with those inside */
+    NGX_ADM_SEATS_SOLD
+} ngx_adm_seats_e;
+
+/* by what the API set (-1: nothing), what is sold (-1: unknown), who is in */
+ngx_adm_seats_e ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots,
+    int64_t sold, int64_t inside);
+
+/* as the host knows */
+ngx_adm_seats_e ngx_adm_event_seats(ngx_str_t *id, ngx_adm_event_conf_t *conf);
 
 /*
  * Whether an event was named by an operator: by a line of its own, or, as far

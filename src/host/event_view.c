@@ -28,6 +28,8 @@ ngx_adm_event_view_get(ngx_str_t *id, ngx_adm_event_view_t *view)
     ngx_memzero(view, sizeof(ngx_adm_event_view_t));
 
     view->state.threshold = -1;
+    view->state.slots = -1;
+    view->state.sold = -1;
     view->room.api_rate = -1;
     view->room.measured = -1;
 

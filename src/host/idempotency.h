@@ -23,7 +23,7 @@
 #define NGX_ADM_IDEMPOTENCY_HASH  20     /* bytes: SHA-1 */
 
 
-/* an answer of assign */
+/* an answer of assign; of other calls its ticket is all the JSON */
 typedef struct {
     int64_t                     position;
     int64_t                     wait;

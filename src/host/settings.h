@@ -70,7 +70,13 @@
 #define NGX_ADM_ROOM_RATE_MAX   1000000
 #define NGX_ADM_ROOM_BURST_MAX  10000000
 
-#define NGX_ADM_QUEUE_TERMS    10        /* of an event */
+/* max_queue= and vwr_max_queue= */
+#define NGX_ADM_LINE_MAX        1000000000
+
+#define NGX_ADM_SLOTS_MAX      10000000  /* slots= of an event */
+#define NGX_ADM_SEATS_MAX      10000     /* of a purchase */
+
+#define NGX_ADM_QUEUE_TERMS    11        /* of an event */
 
 
 typedef struct ngx_adm_page_conf_s  ngx_adm_page_conf_t;
@@ -93,13 +99,21 @@ typedef struct {
     int64_t                     admit_batch;
     ngx_msec_t                  token_ttl;
     ngx_uint_t                  admissions_stream;  /* bool */
+    int64_t                     max_queue;      /* who may wait; -1: any */
+    ngx_msec_t                  max_wait;       /* 0: any */
+    int64_t                     slots;          /* seats in all; -1: no end */
 
     /* all of these as text, in this order: the queue's scripts get them */
     ngx_str_t                   terms[NGX_ADM_QUEUE_TERMS];
 
+    ngx_uint_t                  complete;       /* _ON: users may say that they
+                                                   bought a seat, _OFF */
+
     ngx_uint_t                  vwr;            /* _OFF, _ON, _AUTO */
     int64_t                     vwr_rate;       /* a second; 0: paused */
     int64_t                     vwr_burst;      /* -1: a second's worth */
+    int64_t                     vwr_max_queue;  /* as max_queue */
+    ngx_msec_t                  vwr_max_wait;
     ngx_msec_t                  ticket_ttl;
 
     int64_t                     unlisted;       /* of the default line alone:

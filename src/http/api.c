@@ -13,8 +13,10 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "../host/line.h"
 #include "../host/room_state.h"
 #include "api.h"
+#include "notice.h"
 #include "origin.h"
 #include "respond.h"
 
@@ -292,6 +294,44 @@ ngx_adm_api_unavailable(ngx_http_request_t *r)
     /* those who failed together are not to come again together */
 
     return ngx_adm_respond_unavailable(r, 1 + ngx_random() % 2);
+}
+
+
+ngx_int_t
+ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full)
+{
+    ngx_str_t            more, notice;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: event \"%V\" takes no more: %ui",
+                   &call->event, full);
+
+    if (ngx_adm_retry_after(r, NGX_ADM_LINE_RETRY) != NGX_OK
+        || ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.data = ngx_pnalloc(r->pool, sizeof("\"retryAfter\":") - 1
+                                     + NGX_INT_T_LEN + notice.len);
+    if (more.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    more.len = ngx_sprintf(more.data, "\"retryAfter\":%d%V",
+                           NGX_ADM_LINE_RETRY, &notice) - more.data;
+
+    if (full == NGX_ADM_LINE_LONG) {
+        return ngx_adm_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE,
+                                     "WAIT_TOO_LONG", "The wait is too long",
+                                     &more);
+    }
+
+    return ngx_adm_respond_error(r, NGX_HTTP_SERVICE_UNAVAILABLE, "QUEUE_FULL",
+                                 "The line is full", &more);
 }
 
 

@@ -4,7 +4,8 @@
  *
  * The header filter: how much of a rate limit is left and when to come back,
  * who may read the module's own answers, the policy of a page, what may be
- * stored of gated answers, and that nothing may of the module's own.  It runs
+ * stored of gated answers, and that nothing may of the module's own; and a
+ * backend's command, which is not for the client.  It runs
  * after "add_header" and "expires", so that neither makes a denial last, and no
  * other policy keeps a page from being shown.
  */
@@ -15,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "../base/compat.h"
+#include "command.h"
 #include "cors.h"
 #include "ctx.h"
 #include "headers.h"
@@ -64,14 +66,20 @@ static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 static ngx_int_t
 ngx_adm_header_filter(ngx_http_request_t *r)
 {
-    const char     *value;
-    ngx_adm_ctx_t  *ctx;
+    const char          *value;
+    ngx_adm_ctx_t       *ctx;
+    ngx_adm_srv_conf_t  *scf;
 
     if (r != r->main) {
         return ngx_http_next_header_filter(r);
     }
 
     ctx = ngx_adm_ctx(r);
+    scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
+
+    if (scf->gated) {
+        ngx_adm_command_take(r, ctx);
+    }
 
     if (ctx == NULL) {
         return ngx_http_next_header_filter(r);

@@ -23,6 +23,10 @@
 #include "ready.h"
 
 
+static int64_t ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge,
+    ngx_adm_scrape_t *s, ngx_adm_named_t *named);
+
+
 #define ngx_adm_gauge(id)                                                     \
     int64_t                                                                   \
     ngx_adm_gauge_##id(ngx_adm_scrape_t *s,                                   \
@@ -127,6 +131,29 @@ ngx_adm_gauge(zone_free)
 }
 
 
+static int64_t
+ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
+    ngx_adm_named_t *named)
+{
+    int64_t                slots;
+    ngx_adm_event_conf_t  *conf;
+
+    slots = named->state.slots;
+
+    if (slots < 0) {
+        conf = ngx_adm_event_conf(s->mcf, &named->id);
+        slots = conf ? conf->slots : s->mcf->event_default.slots;
+    }
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_SLOTS) {
+        return slots >= 0 ? slots : NGX_ADM_GAUGE_NONE;
+    }
+
+    return (slots >= 0 || named->state.sold > 0) && named->state.sold >= 0
+           ? named->state.sold : NGX_ADM_GAUGE_NONE;
+}
+
+
 int64_t
 ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     ngx_adm_named_t *named)
@@ -136,6 +163,12 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 
     if (gauge == NGX_ADM_EVENT_GAUGE_STATE_AGE) {
         return named->age;
+    }
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_SLOTS
+        || gauge == NGX_ADM_EVENT_GAUGE_SOLD)
+    {
+        return ngx_adm_event_gauge_seats(gauge, s, named);
     }
 
     if (gauge <= NGX_ADM_EVENT_GAUGE_QUEUE_THRESHOLD

@@ -125,6 +125,18 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("minutes"), NGX_ADM_PAGE_MINUTES,
       NGX_ADM_PAGE_NOJS },
 
+    { ngx_string("notice"), NGX_ADM_PAGE_NOTICE,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("korean"), NGX_ADM_PAGE_NOTICE_KO,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("english"), NGX_ADM_PAGE_NOTICE_EN,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("noticed"), NGX_ADM_PAGE_NOTICE_AT,
+      NGX_ADM_PAGE_NOJS },
+
     { ngx_string("waiting"), NGX_ADM_PAGE_WAITING,
       NGX_ADM_PAGE_NOJS },
 
@@ -134,6 +146,12 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("paused"), NGX_ADM_PAGE_PAUSED,
       NGX_ADM_PAGE_NOJS },
 
+    { ngx_string("last"), NGX_ADM_PAGE_LAST,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("sold"), NGX_ADM_PAGE_SOLD,
+      NGX_ADM_PAGE_NOJS },
+
     { ngx_string("cookies"), NGX_ADM_PAGE_COOKIES,
       NGX_ADM_PAGE_NOJS },
 
@@ -141,6 +159,9 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("crowded"), NGX_ADM_PAGE_CROWDED,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("full"), NGX_ADM_PAGE_FULL,
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("unknown"), NGX_ADM_PAGE_UNKNOWN,

@@ -13,6 +13,9 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../host/event_state.h"
+#include "../host/line.h"
+#include "../host/notice.h"
 #include "../http/headers.h"
 #include "../http/respond.h"
 #include "../room/visit.h"
@@ -21,6 +24,7 @@
 
 #define NGX_ADM_NOJS_RETRY   5           /* s, with Redis gone */
 #define NGX_ADM_NOJS_SPREAD  10          /* s, over the rate */
+#define NGX_ADM_NOJS_SOLD    2           /* s, where all is sold */
 
 
 typedef struct {
@@ -33,6 +37,7 @@ typedef struct {
 
 
 static ngx_int_t ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc);
+static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_go(ngx_adm_nojs_t *nojs);
@@ -40,6 +45,7 @@ static ngx_int_t ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *target);
 static ngx_int_t ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state,
     ngx_uint_t status, ngx_uint_t seconds);
+static ngx_int_t ngx_adm_nojs_notice(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds,
     ngx_str_t *uri, ngx_uint_t ticket);
 static ngx_int_t ngx_adm_nojs_number(ngx_http_request_t *r, int64_t n,
@@ -114,6 +120,10 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
         return ngx_adm_nojs_send(nojs, "cookies", NGX_HTTP_OK, 0);
     }
 
+    if (ngx_adm_event_seats(&call->event, conf) == NGX_ADM_SEATS_SOLD) {
+        return ngx_adm_nojs_send(nojs, "sold", NGX_HTTP_OK, NGX_ADM_NOJS_SOLD);
+    }
+
     return ngx_adm_visit(&nojs->visit);
 }
 
@@ -135,6 +145,9 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     case NGX_DECLINED:
         return ngx_adm_nojs_go(nojs);
+
+    case NGX_AGAIN:
+        return ngx_adm_nojs_full(nojs);
 
     case NGX_BUSY:
         if (ngx_adm_retry_after(r, NGX_ADM_NOJS_RETRY) != NGX_OK) {
@@ -167,6 +180,23 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 }
 
 
+/* there is room when others have gone on, and not all come for it at once */
+
+static ngx_int_t
+ngx_adm_nojs_full(ngx_adm_nojs_t *nojs)
+{
+    if (ngx_adm_retry_after(nojs->visit.call->request, NGX_ADM_LINE_RETRY)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_nojs_send(nojs, "full", NGX_HTTP_SERVICE_UNAVAILABLE,
+                             NGX_ADM_LINE_RETRY
+                             + ngx_random() % NGX_ADM_LINE_RETRY);
+}
+
+
 /* those of an address who were refused together do not come again together */
 
 static ngx_int_t
@@ -193,6 +223,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     int64_t              seconds, ahead;
     ngx_str_t           *values;
     ngx_uint_t           poll, paused;
+    const char          *state;
     ngx_http_request_t  *r;
     ngx_adm_visit_t     *visit;
     ngx_adm_standing_t  *standing;
@@ -230,8 +261,15 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
 
     poll = ahead ? ngx_adm_room_next_poll(ahead) : 1;
 
-    return ngx_adm_nojs_send(nojs, paused ? "waiting paused" : "waiting",
-                             NGX_HTTP_OK, poll);
+    state = paused ? "waiting paused" : "waiting";
+
+    if (ngx_adm_event_seats(&visit->call->event, visit->call->conf)
+        == NGX_ADM_SEATS_TAKEN)
+    {
+        state = "waiting last";
+    }
+
+    return ngx_adm_nojs_send(nojs, state, NGX_HTTP_OK, poll);
 }
 
 
@@ -334,10 +372,14 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
 
     ngx_adm_page_state(values, state);
 
+    if (ngx_adm_nojs_notice(nojs) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     if (seconds
         && ngx_adm_nojs_refresh(r, seconds,
                                 &values[NGX_ADM_PAGE_NOJS_URI],
-                                status == NGX_HTTP_OK)
+                                nojs->visit.ticket != NULL)
            != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -345,6 +387,51 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
 
     return ngx_adm_page_send(r, &nojs->visit.call->lcf->page->nojs, values,
                              status, 0);
+}
+
+
+/* in both languages, as all of the page is */
+
+static ngx_int_t
+ngx_adm_nojs_notice(ngx_adm_nojs_t *nojs)
+{
+    ngx_tm_t           tm;
+    ngx_str_t         *values, *at;
+    ngx_pool_t        *pool;
+    ngx_adm_notice_t  *notice;
+
+    values = nojs->values;
+    pool = nojs->visit.call->request->pool;
+
+    notice = ngx_palloc(pool, sizeof(ngx_adm_notice_t));
+    if (notice == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_adm_notice_get(&nojs->visit.call->event, notice) != NGX_OK) {
+        return NGX_OK;
+    }
+
+    at = &values[NGX_ADM_PAGE_NOTICE_AT];
+
+    at->data = ngx_pnalloc(pool, sizeof("1970-01-01 00:00 UTC")
+                                 + NGX_INT64_LEN);
+    if (at->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_gmtime((time_t) notice->at, &tm);
+
+    at->len = ngx_sprintf(at->data, "%4d-%02d-%02d %02d:%02d UTC",
+                          tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
+                          tm.ngx_tm_hour, tm.ngx_tm_min) - at->data;
+
+    ngx_str_null(&values[NGX_ADM_PAGE_NOTICE]);
+
+    values[NGX_ADM_PAGE_NOTICE_KO] = notice->ko;
+    values[NGX_ADM_PAGE_NOTICE_EN] = notice->en;
+
+    return NGX_OK;
 }
 
 
@@ -361,14 +448,20 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         { NGX_ADM_PAGE_WAITING, "waiting paused" },
         { NGX_ADM_PAGE_GOING, "waiting" },
         { NGX_ADM_PAGE_PAUSED, "waiting paused" },
+        { NGX_ADM_PAGE_WAITING, "waiting last" },
+        { NGX_ADM_PAGE_LAST, "waiting last" },
+        { NGX_ADM_PAGE_SOLD, "sold" },
         { NGX_ADM_PAGE_COOKIES, "cookies" },
         { NGX_ADM_PAGE_BUSY, "busy" },
         { NGX_ADM_PAGE_CROWDED, "crowded" },
+        { NGX_ADM_PAGE_FULL, "full" },
         { NGX_ADM_PAGE_UNKNOWN, "unknown" }
     };
 
     values[NGX_ADM_PAGE_STATE].data = (u_char *) state;
     values[NGX_ADM_PAGE_STATE].len = ngx_strlen(state);
+
+    ngx_str_set(&values[NGX_ADM_PAGE_NOTICE], "hidden");
 
     for (i = NGX_ADM_PAGE_WAITING; i <= NGX_ADM_PAGE_UNKNOWN; i++) {
         ngx_str_set(&values[i], "hidden");

@@ -49,13 +49,20 @@ typedef enum {
     NGX_ADM_PAGE_POSITION,
     NGX_ADM_PAGE_SERVING,
     NGX_ADM_PAGE_MINUTES,
+    NGX_ADM_PAGE_NOTICE,         /* "hidden" or empty, of an operator's word */
+    NGX_ADM_PAGE_NOTICE_KO,
+    NGX_ADM_PAGE_NOTICE_EN,
+    NGX_ADM_PAGE_NOTICE_AT,
     NGX_ADM_PAGE_WAITING,        /* "hidden" or empty, of what is for a state
                                     alone: no style may be allowed */
     NGX_ADM_PAGE_GOING,
     NGX_ADM_PAGE_PAUSED,
+    NGX_ADM_PAGE_LAST,           /* all seats that are left are being booked */
+    NGX_ADM_PAGE_SOLD,
     NGX_ADM_PAGE_COOKIES,
     NGX_ADM_PAGE_BUSY,
     NGX_ADM_PAGE_CROWDED,
+    NGX_ADM_PAGE_FULL,
     NGX_ADM_PAGE_UNKNOWN,
     NGX_ADM_PAGE_VALUES } ngx_adm_page_value_e;
 

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The operators' calls of admission_queue_api: to look at a queue, to clear
- * it, to set its threshold.
+ * it, to set its threshold; and those about seats, which admission_admin_api
+ * has too.
  */
 
 
@@ -28,27 +29,52 @@ static void ngx_adm_queue_admin_log(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
 
 
-/* call->value: the threshold to be set */
+/* call->value: the threshold, or the seats, to be set */
 
 ngx_int_t
 ngx_adm_queue_admin_handler(ngx_adm_api_call_t *call)
 {
-    ngx_int_t  rc;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = call->request;
 
     rc = ngx_adm_operator(call);
     if (rc != NGX_DECLINED) {
         return rc;
     }
 
-    if (ngx_adm_queue_admin_what(call) == NGX_ADM_QUEUE_SET_THRESHOLD) {
-        call->value = ngx_adm_arg_number(call->request, "threshold",
-                                         NGX_ADM_THRESHOLD_MAX);
+    switch (ngx_adm_queue_admin_what(call)) {
+
+    case NGX_ADM_QUEUE_SET_THRESHOLD:
+        call->value = ngx_adm_arg_number(r, "threshold", NGX_ADM_THRESHOLD_MAX);
+
         if (call->value < 0) {
-            return ngx_adm_respond_error(call->request, NGX_HTTP_BAD_REQUEST,
+            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
                                          "INVALID_THRESHOLD",
                                          "threshold= must be a number from 0 "
                                          "to 10000000", NULL);
         }
+
+        break;
+
+    case NGX_ADM_QUEUE_SET_SLOTS:
+        call->value = ngx_adm_arg_number(r, "slots", NGX_ADM_SLOTS_MAX);
+
+        if (call->value < 0
+            || ngx_adm_arg_number(r, "sold", NGX_ADM_SOLD_MAX) == NGX_ERROR)
+        {
+            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
+                                         "INVALID_SLOTS",
+                                         "slots= must be a number from 0 to "
+                                         "10000000, sold= one to 2000000000",
+                                         NULL);
+        }
+
+        break;
+
+    default:
+        break;
     }
 
     return ngx_adm_body_read(call, ngx_adm_queue_admin_ask);
@@ -58,10 +84,13 @@ ngx_adm_queue_admin_handler(ngx_adm_api_call_t *call)
 static ngx_int_t
 ngx_adm_queue_admin_ask(ngx_adm_api_call_t *call)
 {
+    ngx_int_t  sold;
+
+    sold = ngx_adm_arg_number(call->request, "sold", NGX_ADM_SOLD_MAX);
+
     return ngx_adm_api_wait(call,
-               ngx_adm_queue_admin(
-                                   ngx_adm_queue_admin_what(call),
-                                   call->value, &call->event, call->conf,
+               ngx_adm_queue_admin(ngx_adm_queue_admin_what(call), call->value,
+                                   ngx_max(sold, -1), &call->event, call->conf,
                                    ngx_adm_queue_admin_done, call));
 }
 
@@ -73,6 +102,21 @@ ngx_adm_queue_admin_what(ngx_adm_api_call_t *call)
         && call->request->method == NGX_HTTP_DELETE)
     {
         return NGX_ADM_QUEUE_UNSET_THRESHOLD;
+    }
+
+    if (call->route->what == NGX_ADM_QUEUE_SET_SLOTS) {
+
+        switch (call->request->method) {
+
+        case NGX_HTTP_PUT:
+            return NGX_ADM_QUEUE_SET_SLOTS;
+
+        case NGX_HTTP_DELETE:
+            return NGX_ADM_QUEUE_UNSET_SLOTS;
+
+        default:
+            return NGX_ADM_QUEUE_LOOK_SLOTS;
+        }
     }
 
     return call->route->what;
@@ -103,6 +147,8 @@ static ngx_int_t
 ngx_adm_queue_admin_answer(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer)
 {
+    ngx_str_t  json;
+
     switch (call->route->what) {
 
     case NGX_ADM_QUEUE_LOOK:
@@ -117,11 +163,60 @@ ngx_adm_queue_admin_answer(ngx_adm_api_call_t *call,
         return ngx_adm_api_json(call->request, 0,
                                 "{\"message\":\"Queue cleared\"}");
 
+    case NGX_ADM_QUEUE_SET_SLOTS:
+        return (ngx_adm_queue_seats_text(call, answer, NULL, &json) == NGX_OK)
+               ? ngx_adm_respond_json(call->request, NGX_HTTP_OK, &json)
+               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+
     default: /* the threshold */
         return ngx_adm_api_json(call->request, call->event.len,
                                 "{\"eventId\":\"%V\",\"threshold\":%L}",
                                 &call->event, answer->threshold);
     }
+}
+
+
+/* what there is no number of is null */
+
+ngx_int_t
+ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer, const char *counted, ngx_str_t *json)
+{
+    u_char   *p;
+    size_t    size;
+    int64_t   slots;
+
+    size = sizeof("{\"eventId\":\"\",\"slots\":,\"sold\":,\"inside\":,"
+                  "\"remaining\":,\"counted\":false}") - 1
+           + call->event.len + 4 * NGX_INT64_LEN;
+
+    p = ngx_pnalloc(call->request->pool, size);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    json->data = p;
+
+    slots = answer->slots >= 0 ? answer->slots : call->conf->slots;
+
+    p = ngx_sprintf(p, "{\"eventId\":\"%V\",\"slots\":", &call->event);
+    p = ngx_sprintf(p, slots >= 0 ? "%L" : "null", slots);
+    p = ngx_sprintf(p, answer->sold >= 0 ? ",\"sold\":%L" : ",\"sold\":null",
+                    answer->sold);
+    p = ngx_sprintf(p, ",\"inside\":%L", answer->active);
+    p = ngx_sprintf(p, slots >= 0 && answer->sold >= 0
+                       ? ",\"remaining\":%L" : ",\"remaining\":null",
+                    slots - answer->sold);
+
+    if (counted) {
+        p = ngx_sprintf(p, ",\"counted\":%s", counted);
+    }
+
+    *p++ = '}';
+
+    json->len = p - json->data;
+
+    return NGX_OK;
 }
 
 
@@ -134,6 +229,16 @@ ngx_adm_queue_admin_log(ngx_adm_api_call_t *call,
     switch (ngx_adm_queue_admin_what(call)) {
 
     case NGX_ADM_QUEUE_LOOK:
+    case NGX_ADM_QUEUE_LOOK_SLOTS:
+        break;
+
+    case NGX_ADM_QUEUE_SET_SLOTS:
+        ngx_sprintf(text, "slots set to %L%Z", answer->slots);
+        ngx_adm_operator_log(call, (char *) text);
+        break;
+
+    case NGX_ADM_QUEUE_UNSET_SLOTS:
+        ngx_adm_operator_log(call, "slots set back");
         break;
 
     case NGX_ADM_QUEUE_CLEAR:

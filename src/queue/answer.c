@@ -12,7 +12,10 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../host/event_state.h"
+#include "../host/line.h"
 #include "../http/deny.h"
+#include "../http/notice.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
 #include "answer.h"
@@ -21,8 +24,10 @@
 #define NGX_ADM_PLACE_LIFE  86400
 
 
+static ngx_int_t ngx_adm_queue_out(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats);
 static ngx_int_t ngx_adm_queue_waiting(ngx_adm_api_call_t *call,
-    ngx_adm_queue_answer_t *answer);
+    ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats);
 static ngx_int_t ngx_adm_queue_active(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_ready(ngx_adm_api_call_t *call,
@@ -33,15 +38,20 @@ static ngx_int_t ngx_adm_queue_position_used(ngx_adm_api_call_t *call);
 ngx_int_t
 ngx_adm_queue_answer(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 {
+    ngx_adm_seats_e  seats;
+
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "admission: queue, event \"%V\": state %d, position %L "
                    "of %L", &call->event, answer->state, answer->position,
                    answer->size);
 
+    seats = ngx_adm_seats(call->conf, answer->slots, answer->sold,
+                          answer->active);
+
     switch (answer->state) {
 
     case NGX_ADM_QUEUE_WAITING:
-        return ngx_adm_queue_waiting(call, answer);
+        return ngx_adm_queue_waiting(call, answer, seats);
 
     case NGX_ADM_QUEUE_ACTIVE:
         return ngx_adm_queue_active(call, answer);
@@ -52,40 +62,81 @@ ngx_adm_queue_answer(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
     case NGX_ADM_QUEUE_POSITION_USED:
         return ngx_adm_queue_position_used(call);
 
+    case NGX_ADM_QUEUE_FULL:
+        return ngx_adm_api_full(call, NGX_ADM_LINE_FULL);
+
+    case NGX_ADM_QUEUE_TOO_LONG:
+        return ngx_adm_api_full(call, NGX_ADM_LINE_LONG);
+
     case NGX_ADM_QUEUE_NEEDS_TIER1:
         return ngx_adm_deny_to_waiting(call->request, "TIER1_REQUIRED",
                                        "Waiting room token required",
                                        &call->event);
 
+    case NGX_ADM_QUEUE_SOLD_OUT:
+        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                     "SOLD_OUT", "Sold out", NULL);
+
     default: /* NGX_ADM_QUEUE_NOT_IN */
-
-        if (call->value == NGX_ADM_QUEUE_HEARTBEAT) {
-            return ngx_adm_api_json(call->request, 0,
-                          "{\"status\":\"not_in_queue\",\"queued\":false}");
-        }
-
-        return ngx_adm_api_json(call->request, 0,
-                   "{\"status\":\"not_in_queue\",\"queued\":false,"
-                   "\"message\":\"Not in queue\",\"currentUsers\":%L,"
-                   "\"nextPoll\":%ui}",
-                   answer->active, ngx_adm_queue_next_poll(0));
+        return ngx_adm_queue_out(call, answer, seats);
     }
 }
 
 
 static ngx_int_t
-ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
+ngx_adm_queue_out(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer,
+    ngx_adm_seats_e seats)
+{
+    ngx_str_t    notice;
+    const char  *status, *message;
+
+    if (seats == NGX_ADM_SEATS_SOLD) {
+        status = "sold_out";
+        message = "Sold out";
+
+    } else {
+        status = "not_in_queue";
+        message = "Not in queue";
+    }
+
+    if (call->value == NGX_ADM_QUEUE_HEARTBEAT) {
+        return ngx_adm_api_json(call->request, 0,
+                                "{\"status\":\"%s\",\"queued\":false}",
+                                status);
+    }
+
+    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_api_json(call->request, notice.len,
+               "{\"status\":\"%s\",\"queued\":false,\"message\":\"%s\","
+               "\"currentUsers\":%L,\"nextPoll\":%ui%V}",
+               status, message, answer->active, ngx_adm_queue_next_poll(0),
+               &notice);
+}
+
+
+/* who waits keeps the place, also where all is sold: more seats may come */
+
+static ngx_int_t
+ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer,
+    ngx_adm_seats_e seats)
 {
     int64_t               size;
-    ngx_str_t             place, *info;
+    ngx_str_t             place, notice, *info;
+    const char           *status;
     ngx_http_request_t   *r;
     ngx_adm_claims_t      claims;
 
     r = call->request;
+    status = (seats == NGX_ADM_SEATS_SOLD) ? "sold_out" : "queued";
 
     if (call->value == NGX_ADM_QUEUE_HEARTBEAT) {
         return ngx_adm_api_json(r, 0,
-                                "{\"status\":\"queued\",\"queued\":true}");
+                                "{\"status\":\"%s\",\"queued\":true%s}", status,
+                                seats == NGX_ADM_SEATS_TAKEN ? ",\"seats\":0"
+                                                             : "");
     }
 
     ngx_memzero(&claims, sizeof(ngx_adm_claims_t));
@@ -99,7 +150,8 @@ ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
     claims.exp = claims.iat + NGX_ADM_PLACE_LIFE;
 
     if (ngx_adm_token_issue(r, NGX_ADM_TOKEN_PLACE, &claims, NGX_ADM_PLACE_LIFE,
-                            &place) != NGX_OK)
+                            &place) != NGX_OK
+        || ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -110,11 +162,12 @@ ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 
     size = ngx_max(answer->size, answer->position);
 
-    return ngx_adm_api_json(r, info->len + place.len,
-               "{\"status\":\"queued\",\"queued\":true,\"position\":%L,"
+    return ngx_adm_api_json(r, info->len + place.len + notice.len,
+               "{\"status\":\"%s\",\"queued\":true%s,\"position\":%L,"
                "\"peopleAhead\":%L,\"peopleBehind\":%L,\"queueSize\":%L,"
                "\"estimatedWait\":%L,\"nextPoll\":%ui,\"currentUsers\":%L,"
-               "\"threshold\":%L,\"eventInfo\":%V,\"place\":\"%V\"}",
+               "\"threshold\":%L,\"eventInfo\":%V,\"place\":\"%V\"%V}",
+               status, seats == NGX_ADM_SEATS_TAKEN ? ",\"seats\":0" : "",
                answer->position,
                answer->position - 1,
                size - answer->position,
@@ -123,7 +176,7 @@ ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
                ngx_adm_queue_next_poll(answer->position),
                answer->active,
                answer->threshold,
-               info, &place);
+               info, &place, &notice);
 }
 
 
@@ -135,7 +188,7 @@ ngx_adm_queue_waiting(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 static ngx_int_t
 ngx_adm_queue_active(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 {
-    ngx_str_t             entry, *info;
+    ngx_str_t             entry, notice, *info;
     ngx_http_request_t   *r;
     ngx_adm_claims_t      claims;
 
@@ -165,15 +218,19 @@ ngx_adm_queue_active(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
                                 &entry);
     }
 
+    if (ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     info = &call->conf->info;
 
-    return ngx_adm_api_json(r, entry.len + info->len,
+    return ngx_adm_api_json(r, entry.len + info->len + notice.len,
                "{\"status\":\"active\",\"queued\":false,\"currentUsers\":%L,"
                "\"threshold\":%L,\"nextPoll\":%ui,\"entryToken\":\"%V\","
-               "\"eventInfo\":%V}",
+               "\"eventInfo\":%V%V}",
                answer->active, answer->threshold,
                ngx_adm_queue_next_poll(0),
-               &entry, info);
+               &entry, info, &notice);
 }
 
 
@@ -182,14 +239,19 @@ ngx_adm_queue_active(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 static ngx_int_t
 ngx_adm_queue_ready(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 {
-    int64_t  left;
+    int64_t    left;
+    ngx_str_t  notice;
+
+    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     left = ngx_max(answer->expires - answer->now / 1000, 0) / 1000;
 
-    return ngx_adm_api_json(call->request, 0,
-               "{\"status\":\"ready\",\"claimIn\":%L,\"nextPoll\":%ui}",
+    return ngx_adm_api_json(call->request, notice.len,
+               "{\"status\":\"ready\",\"claimIn\":%L,\"nextPoll\":%ui%V}",
                left, ngx_max(ngx_min(ngx_adm_queue_next_poll(0),
-                                     (ngx_uint_t) left / 2), 1));
+                                     (ngx_uint_t) left / 2), 1), &notice);
 }
 
 

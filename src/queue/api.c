@@ -15,6 +15,7 @@
 #include "../base/clock.h"
 #include "../base/text.h"
 #include "../host/event_state.h"
+#include "../host/line.h"
 #include "../host/room_state.h"
 #include "../http/body.h"
 #include "../http/credentials.h"
@@ -28,6 +29,7 @@
 #include "api.h"
 #include "bound.h"
 #include "queue.h"
+#include "sold.h"
 
 
 /* a call under way */
@@ -44,6 +46,7 @@ static ngx_int_t ngx_adm_queue_newcomer(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_queue_place_match(ngx_http_request_t *r,
     ngx_adm_claims_t *claims, void *data, const char **why);
 static ngx_int_t ngx_adm_queue_send(ngx_adm_api_call_t *call);
+static ngx_uint_t ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask);
 static void ngx_adm_queue_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
@@ -288,6 +291,7 @@ static ngx_int_t
 ngx_adm_queue_send(ngx_adm_api_call_t *call)
 {
     ngx_int_t               rc;
+    ngx_uint_t              full;
     ngx_adm_redis_call_t   *pending;
     ngx_adm_queue_ask_t    *ask;
     ngx_adm_queue_check_t  *qc;
@@ -298,6 +302,18 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     ask->mode = qc->join.why ? NGX_ADM_QUEUE_REPORT : call->value;
     ask->tier1 = qc->join.priority;
     ask->pass = qc->join.pass;
+
+    if (ngx_adm_sold_refuse(ask)) {
+        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                     "SOLD_OUT", "Sold out", NULL);
+    }
+
+    ask->unbound = call->lcf->dry_run;
+
+    full = ngx_adm_queue_known_full(ask);
+    if (full) {
+        return ngx_adm_api_full(call, full);
+    }
 
     rc = ngx_adm_queue_bound(call, &qc->guest, ask);
     if (rc != NGX_DECLINED) {
@@ -318,6 +334,28 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
 }
 
 
+/*
+ * Whether the host refuses a join by itself: not that of who shows what lets in
+ * regardless, nor, by how long the wait is, of who may come before others.
+ */
+
+static ngx_uint_t
+ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask)
+{
+    if ((ask->conf->max_queue < 0 && ask->conf->max_wait == 0)
+        || ask->unbound
+        || ask->mode != NGX_ADM_QUEUE_CHECK
+        || ask->nplaces
+        || ask->entry
+        || (ask->tier1 && ask->conf->max_wait))
+    {
+        return NGX_ADM_LINE_OPEN;
+    }
+
+    return ngx_adm_line_refuses(&ask->event, &ask->user);
+}
+
+
 static void
 ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
@@ -326,9 +364,11 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     ngx_http_request_t     *r;
     ngx_adm_main_conf_t    *mcf;
     ngx_adm_queue_guest_t  *guest;
+    ngx_adm_queue_check_t  *qc;
 
     r = call->request;
-    guest = &((ngx_adm_queue_check_t *) call->data)->guest;
+    qc = call->data;
+    guest = &qc->guest;
 
     ngx_adm_wait_over(r);
 
@@ -345,6 +385,8 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
         return;
     }
+
+    ngx_adm_sold_answered(&qc->ask, answer->state);
 
     if (guest->unlisted) {
 

@@ -45,6 +45,16 @@ typedef ngx_int_t (*ngx_adm_queue_join_pt)(ngx_adm_api_call_t *call,
 extern ngx_adm_queue_join_pt  ngx_adm_queue_join;
 
 
+/* what a user, or an operator, tells of a purchase, by ngx_adm_by_e */
+ngx_int_t ngx_adm_queue_complete_handler(ngx_adm_api_call_t *call);
+
+/*
+ * {eventId, slots, sold, inside, remaining}, and counted, if that is not NULL;
+ * NGX_ERROR: no memory
+ */
+ngx_int_t ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer, const char *counted, ngx_str_t *json);
+
 /* these are for the users' calls alone */
 
 /*
@@ -52,6 +62,9 @@ extern ngx_adm_queue_join_pt  ngx_adm_queue_join;
  * be made (with make set); otherwise it has been answered.
  */
 ngx_int_t ngx_adm_queue_user(ngx_adm_api_call_t *call, ngx_uint_t make);
+
+/* the cookies of place and entry token are cleared; NGX_ERROR: no memory */
+ngx_int_t ngx_adm_queue_clear(ngx_adm_api_call_t *call);
 
 /*
  * The places of the event and user that the request shows, all of them: which

@@ -16,13 +16,17 @@
 #include "../http/body.h"
 #include "../http/entry.h"
 #include "../http/headers.h"
+#include "../http/once.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
 #include "api.h"
 
 
 static ngx_uint_t ngx_adm_queue_is_beacon(ngx_http_request_t *r);
-static ngx_int_t ngx_adm_queue_leaves(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_leaves_once(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_leaves(ngx_adm_once_t *once);
+static ngx_int_t ngx_adm_queue_left_again(ngx_adm_once_t *once,
+    ngx_adm_answer_t *answer);
 static ngx_int_t ngx_adm_queue_held(ngx_adm_api_call_t *call);
 static void ngx_adm_queue_left(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
@@ -43,7 +47,7 @@ ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
     call->value = ngx_adm_queue_is_beacon(call->request);
 
     if (!call->value) {
-        return ngx_adm_body_read(call, ngx_adm_queue_leaves);
+        return ngx_adm_body_read(call, ngx_adm_queue_leaves_once);
     }
 
     /* whatever a page sends with its beacon */
@@ -53,7 +57,7 @@ ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
         return rc;
     }
 
-    return ngx_adm_queue_leaves(call);
+    return ngx_adm_queue_leaves_once(call);
 }
 
 
@@ -70,11 +74,45 @@ ngx_adm_queue_is_beacon(ngx_http_request_t *r)
 
 
 static ngx_int_t
-ngx_adm_queue_leaves(ngx_adm_api_call_t *call)
+ngx_adm_queue_leaves_once(ngx_adm_api_call_t *call)
+{
+    ngx_str_t        parts[4], body[2];
+    ngx_adm_once_t  *once;
+
+    once = ngx_pcalloc(call->request->pool, sizeof(ngx_adm_once_t));
+    if (once == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    once->call = call;
+    once->deadline = ngx_adm_api_deadline(call);
+    once->first = ngx_adm_queue_leaves;
+    once->again = ngx_adm_queue_left_again;
+
+    ngx_str_set(&parts[1], "leave");
+    parts[2] = call->event;
+    parts[3] = call->who;
+
+    ngx_str_set(&body[0], "beacon");
+
+    if (!call->value) {
+        ngx_str_null(&body[0]);
+    }
+
+    body[1] = call->body_text;
+
+    return ngx_adm_once(once, parts, 4, body, 2);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_leaves(ngx_adm_once_t *once)
 {
     ngx_int_t              held;
+    ngx_adm_api_call_t    *call;
     ngx_adm_redis_call_t  *pending;
 
+    call = once->call;
     held = ngx_adm_queue_held(call);
 
     if (held == NGX_ERROR) {
@@ -82,7 +120,13 @@ ngx_adm_queue_leaves(ngx_adm_api_call_t *call)
     }
 
     pending = ngx_adm_queue_leave(&call->event, call->conf, &call->who,
-                                  call->value, held, ngx_adm_queue_left, call);
+                                  call->value, held, ngx_adm_queue_left, once);
+    if (pending == NULL) {
+        ngx_adm_once_drop(once);
+
+    } else {
+        once->sent = 1;
+    }
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "admission: queue left, event \"%V\", beacon %L, shows %i",
@@ -129,16 +173,20 @@ ngx_adm_queue_held(ngx_adm_api_call_t *call)
 static void
 ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
-    ngx_adm_api_call_t *call = data;
+    ngx_adm_once_t *once = data;
 
+    ngx_str_t             json;
     ngx_http_request_t   *r;
     ngx_adm_guest_t       guest;
+    ngx_adm_api_call_t   *call;
 
+    call = once->call;
     r = call->request;
 
     ngx_adm_wait_over(r);
 
     if (rc != NGX_OK) {
+        ngx_adm_once_drop(once);
         ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
         return;
     }
@@ -150,22 +198,38 @@ ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 
     ngx_adm_unlisted_out(&guest, call->value ? NGX_ADM_BEACON + 1000 : 0);
 
+    ngx_str_set(&json, "{\"message\":\"Left queue\"}");
+
     /* a beacon may be a refresh: the page comes back and needs its cookies */
 
-    if (!call->value
-        && (ngx_adm_token_clear(r, NGX_ADM_TOKEN_PLACE,
-                                &call->event)
-            != NGX_OK
-            || ngx_adm_token_clear(r,
-                                   NGX_ADM_TOKEN_TIER2,
-                                   &call->event)
-               != NGX_OK))
-    {
+    if (!call->value && ngx_adm_queue_clear(call) != NGX_OK) {
         rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
 
     } else {
-        rc = ngx_adm_api_json(r, 0, "{\"message\":\"Left queue\"}");
+        rc = ngx_adm_once_json(once, &json);
     }
 
     ngx_adm_wait_finish(r, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_left_again(ngx_adm_once_t *once, ngx_adm_answer_t *answer)
+{
+    if (!once->call->value && ngx_adm_queue_clear(once->call) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_once_again_json(once, answer);
+}
+
+
+ngx_int_t
+ngx_adm_queue_clear(ngx_adm_api_call_t *call)
+{
+    return (ngx_adm_token_clear(call->request, NGX_ADM_TOKEN_PLACE,
+                                &call->event) == NGX_OK
+            && ngx_adm_token_clear(call->request, NGX_ADM_TOKEN_TIER2,
+                                   &call->event) == NGX_OK)
+           ? NGX_OK : NGX_ERROR;
 }

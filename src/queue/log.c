@@ -29,6 +29,13 @@ ngx_adm_queue_log(ngx_str_t *event, ngx_uint_t news, ngx_msec_t restore)
                       "nobody is let in for %M ms", event, restore);
     }
 
+    if (news & NGX_ADM_NEWS_UNSOLD) {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: how many seats of event \"%V\" are sold is "
+                      "lost, and no host knows: nobody is let in until an "
+                      "operator sets its slots", event);
+    }
+
     if (news & NGX_ADM_NEWS_RESTORED) {
         ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
                       "admission: the queue of event \"%V\" has been restored, "

@@ -23,6 +23,7 @@
 #include "../host/touch.h"
 #include "../host/zone.h"
 #include "../http/credentials.h"
+#include "line.h"
 #include "log.h"
 #include "queue.h"
 #include "reply.h"
@@ -31,7 +32,7 @@
 /* what the scripts' lists and the sizes here have to agree in: else no build */
 
 enum {
-    NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_STREAM + 1
+    NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_SLOTS + 1
                                    - NGX_ADM_ARG_QUEUE_THRESHOLD
                                    == NGX_ADM_QUEUE_TERMS),
     NGX_ADM_QUEUE_ARGS_FIT = 1 / (NGX_ADM_ARG_QUEUE_CHECK_COUNT
@@ -56,6 +57,7 @@ typedef struct {
     ngx_msec_t              issued;
     unsigned                step:1;
     unsigned                leaves:1;
+    unsigned                completes:1;
     unsigned                beacon:1;
     unsigned                wakes:1;     /* the schedule */
     unsigned                tells:1;     /* other hosts */
@@ -63,6 +65,7 @@ typedef struct {
     ngx_uint_t              life;        /* of the zone */
     ngx_msec_t              keep;        /* a revocation */
     int64_t                 revoked;     /* the host knows up to */
+    ngx_adm_queue_line_t    line;
     ngx_str_t               event;
     ngx_str_t               user;
     u_char                  text[1];     /* of both */
@@ -99,8 +102,8 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
     ngx_adm_claims_t       none, *tier1, *entry, *pass, *place;
     ngx_adm_queue_call_t  *qc;
 
-    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_CHECK, &ask->event, NULL,
-                             ask->conf, done, data);
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_CHECK, &ask->event,
+                             &ask->user, ask->conf, done, data);
     if (qc == NULL) {
         return NULL;
     }
@@ -129,6 +132,11 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
     args.number[NGX_ADM_ARG_QUEUE_CHECK_PASS] = pass->at ? pass->at
                                                          : pass->ticket;
+
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_MAX_QUEUE] =
+                                    ask->unbound ? -1 : ask->conf->max_queue;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_MAX_WAIT] =
+                                    ask->unbound ? 0 : ask->conf->max_wait;
 
     n = ngx_min(ask->nplaces, NGX_ADM_CREDENTIALS);
 
@@ -181,8 +189,39 @@ ngx_adm_queue_leave(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
 
 ngx_adm_redis_call_t *
-ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_adm_queue_done_pt done, void *data)
+ngx_adm_queue_complete(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user, int64_t adm, int64_t seats, ngx_adm_by_e by,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_COMPLETE, event, user,
+                             conf, done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.argv[NGX_ADM_ARG_QUEUE_COMPLETE_USER] = *user;
+    args.number[NGX_ADM_ARG_QUEUE_COMPLETE_ADM] = adm;
+    args.number[NGX_ADM_ARG_QUEUE_COMPLETE_SEATS] = seats;
+    args.number[NGX_ADM_ARG_QUEUE_COMPLETE_BY] = by;
+
+    qc->completes = 1;
+    qc->wakes = 1;
+
+    if (qc->unmarked) {
+        ngx_adm_queue_mark(event);
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, int64_t given,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_adm_queue_done_pt done,
+    void *data)
 {
     ngx_adm_args_t         args;
     ngx_adm_queue_call_t  *qc;
@@ -191,7 +230,10 @@ ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, ngx_str_t *event,
         ngx_string("look"),
         ngx_string("clear"),
         ngx_string("set"),
-        ngx_string("unset") };
+        ngx_string("unset"),
+        ngx_string("look"),
+        ngx_string("slots"),
+        ngx_string("unslots") };
 
     qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_ADMIN, event, NULL, conf,
                              done, data);
@@ -201,8 +243,9 @@ ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, ngx_str_t *event,
 
     args.argv[NGX_ADM_ARG_QUEUE_ADMIN_WHAT] = names[what];
     args.number[NGX_ADM_ARG_QUEUE_ADMIN_VALUE] = value;
+    args.number[NGX_ADM_ARG_QUEUE_ADMIN_GIVEN] = given;
 
-    if (what != NGX_ADM_QUEUE_LOOK) {
+    if (what != NGX_ADM_QUEUE_LOOK && what != NGX_ADM_QUEUE_LOOK_SLOTS) {
         ngx_adm_queue_mark(event);
 
         qc->wakes = 1;
@@ -225,6 +268,8 @@ ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     if (qc == NULL) {
         return NULL;
     }
+
+    ngx_adm_queue_line_step(&qc->line, event, &args);
 
     args.number[NGX_ADM_ARG_QUEUE_STEP_SINCE] = qc->revoked;
     qc->step = 1;
@@ -351,6 +396,8 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     qc->keep = ngx_adm_queue_keep(conf->token_ttl);
     qc->revoked = state.revoked;
     qc->unmarked = now.unmarked;
+    qc->line.max_queue = conf->max_queue;
+    qc->line.max_wait = conf->max_wait;
 
     brief = ngx_adm_queue_is_brief(conf, now.named);
 
@@ -375,6 +422,8 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     args->number[NGX_ADM_ARG_QUEUE_HOST_ACTIVE] = state.active;
     args->number[NGX_ADM_ARG_QUEUE_HOST_CLEAR] = state.clear;
     args->number[NGX_ADM_ARG_QUEUE_HOST_THRESHOLD] = state.threshold;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_SLOTS] = state.slots;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_SOLD] = state.sold;
 
     args->number[NGX_ADM_ARG_QUEUE_BRIEF] = brief;
 
@@ -486,6 +535,9 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
 
         if (qc->leaves) {
             ngx_adm_revoke(&qc->event, &qc->user, answer->clock, qc->keep);
+
+        } else if (qc->completes) {
+            ngx_adm_revoke(&qc->event, &qc->user, answer->adm, qc->keep);
         }
     }
 
@@ -519,6 +571,8 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
         qc->tells = busy;
     }
 
+    ngx_adm_queue_line_note(&qc->line, &qc->event, &qc->user, r);
+
     heard.life = qc->life;
     heard.all = (answer->score == 0);
 
@@ -550,6 +604,7 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
         || qc->tells
         || n[NGX_ADM_TALLY_LOST]
         || n[NGX_ADM_TALLY_ENDED]
+        || answer->counted
         || (qc->step && n[NGX_ADM_TALLY_LEAVES]))
     {
         ngx_adm_queue_tell(&qc->event, answer->now);
@@ -630,52 +685,4 @@ ngx_adm_queue_revoked_done(void *data, ngx_int_t rc, redisReply *reply)
                    : NGX_ADM_QUEUE_NOT_IN;
 
     qc->done(qc->data, NGX_OK, &answer);
-}
-
-
-ngx_uint_t
-ngx_adm_queue_next_poll(int64_t position)
-{
-    if (position == 0) {
-        return 3;
-    }
-
-    if (position <= 1000) {
-        return 1;
-    }
-
-    if (position <= 5000) {
-        return 5;
-    }
-
-    if (position <= 10000) {
-        return 10;
-    }
-
-    return position <= 100000 ? 30 : 60;
-}
-
-
-int64_t
-ngx_adm_queue_estimate(int64_t position, int64_t rate)
-{
-    if (rate > 0) {
-        return (position * 1000 + rate - 1) / rate;
-    }
-
-    return ngx_max(position / 50, 5);
-}
-
-
-ngx_uint_t
-ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named)
-{
-    return conf->sn.str.len == 0 && !named;
-}
-
-
-ngx_msec_t
-ngx_adm_queue_keep(ngx_msec_t token_ttl)
-{
-    return token_ttl + 2 * NGX_ADM_LEEWAY * 1000;
 }

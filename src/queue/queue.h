@@ -47,7 +47,12 @@ typedef enum {
     NGX_ADM_QUEUE_ACTIVE,
     NGX_ADM_QUEUE_POSITION_USED, /* by another user */
     NGX_ADM_QUEUE_NEEDS_TIER1,   /* of REPORT */
-    NGX_ADM_QUEUE_READY          /* of AWAY: let in, and has not come */
+    NGX_ADM_QUEUE_READY,         /* of AWAY: let in, and has not come */
+    NGX_ADM_QUEUE_FULL,          /* would join, and there is no room, */
+    NGX_ADM_QUEUE_TOO_LONG,      /* or it would be for too long */
+    NGX_ADM_QUEUE_SOLD_OUT,      /* of CHECK and REPORT: and so nobody joins */
+    NGX_ADM_QUEUE_NOT_HERE,      /* of a user's completion: is not in */
+    NGX_ADM_QUEUE_BOUGHT         /* likewise: has one, of an earlier session */
 } ngx_adm_queue_state_e;
 
 
@@ -57,6 +62,7 @@ typedef struct {
     ngx_adm_event_conf_t     *conf;
     ngx_str_t                 user;
     ngx_adm_queue_mode_e      mode;
+    unsigned                  unbound:1; /* joins however many wait */
 
     /* verified, for this event and user; NULL and 0: none shown */
     ngx_adm_claims_t         *tier1;     /* with position, at, act and adm */
@@ -75,6 +81,8 @@ typedef struct {
     int64_t                   size;      /* users waiting */
     int64_t                   active;
     int64_t                   threshold; /* in force */
+    int64_t                   slots;     /* by the API; -1: it set none */
+    int64_t                   sold;      /* -1: nobody knows */
 
     int64_t                   now;       /* µs, Redis's */
     int64_t                   clock;     /* µs, the event's */
@@ -88,11 +96,16 @@ typedef struct {
                                             in 1/1000 a second; -1: none yet */
     ngx_uint_t                ended;     /* bool: entry tokens of the user who
                                             left */
+    ngx_uint_t                counted;   /* bool: a purchase, for the first
+                                            time */
 
     /* of a step */
     int64_t                   due;       /* ms until the next one */
     ngx_uint_t                mixed;     /* bool: a host that tells no news
                                             steps, too */
+    int64_t                   notice;    /* version; 0: there is none */
+    ngx_uint_t                more;      /* bool: it has not told of all who are
+                                            there */
 } ngx_adm_queue_answer_t;
 
 
@@ -119,16 +132,36 @@ ngx_adm_redis_call_t *ngx_adm_queue_leave(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_str_t *user, ngx_uint_t beacon,
     ngx_uint_t held, ngx_adm_queue_done_pt done, void *data);
 
-/* the operator's calls: the answer has size, active and threshold */
+/*
+ * A purchase is done (seats > 0), or the backend has the user leave (0): ends
+ * the session of which the user was let in at adm (us; 0: the last one).  It
+ * may be said again, and counts once; the answer's adm is up to when entry
+ * tokens of the user are refused then.
+ */
+typedef enum {
+    NGX_ADM_BY_BACKEND = 0,
+    NGX_ADM_BY_OPERATOR,
+    NGX_ADM_BY_USER                  /* state NOT_HERE, BOUGHT: in vain */
+} ngx_adm_by_e;
+
+ngx_adm_redis_call_t *ngx_adm_queue_complete(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_str_t *user, int64_t adm, int64_t seats,
+    ngx_adm_by_e by, ngx_adm_queue_done_pt done, void *data);
+
+/* the operator's calls: the answer has size, active, threshold and seats */
 typedef enum {
     NGX_ADM_QUEUE_LOOK = 0,
     NGX_ADM_QUEUE_CLEAR,
     NGX_ADM_QUEUE_SET_THRESHOLD,     /* to value */
-    NGX_ADM_QUEUE_UNSET_THRESHOLD    /* to the configuration's */
+    NGX_ADM_QUEUE_UNSET_THRESHOLD,   /* to the configuration's */
+    NGX_ADM_QUEUE_LOOK_SLOTS,
+    NGX_ADM_QUEUE_SET_SLOTS,         /* to value, of which as many as given are
+                                        sold at least; -1: as are known to be */
+    NGX_ADM_QUEUE_UNSET_SLOTS
 } ngx_adm_queue_admin_e;
 
 ngx_adm_redis_call_t *ngx_adm_queue_admin(ngx_adm_queue_admin_e what,
-    int64_t value, ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    int64_t value, int64_t given, ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_queue_done_pt done, void *data);
 
 /*

@@ -28,11 +28,15 @@
 #define NGX_ADM_DID_LEAVE       16
 #define NGX_ADM_DID_REVOKE      32
 #define NGX_ADM_DID_SETTLE      64
+#define NGX_ADM_DID_COMPLETE    128
+#define NGX_ADM_DID_LATE        256
 
 
 static void ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did);
 static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
+static ngx_int_t ngx_adm_queue_reply_members(redisReply *reply,
+    ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 
@@ -41,7 +45,7 @@ ngx_int_t
 ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
     ngx_adm_queue_reply_t *r)
 {
-    redisReply  *revoked, *did;
+    redisReply  *revoked, *did, *members;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_STEP_COUNT
                                       - NGX_ADM_REPLY_QUEUE_COUNT)
@@ -62,7 +66,11 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
         return NGX_ERROR;
     }
 
-    if (ngx_adm_queue_reply_list(did, r) != NGX_OK) {
+    members = reply->element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
+
+    if (ngx_adm_queue_reply_members(members, r) != NGX_OK
+        || ngx_adm_queue_reply_list(did, r) != NGX_OK)
+    {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: what a step did is not what redis answers");
         return NGX_ERROR;
@@ -91,7 +99,7 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
         || v[NGX_ADM_REPLY_QUEUE_STATE]
            < NGX_ADM_QUEUE_NOT_IN
         || v[NGX_ADM_REPLY_QUEUE_STATE]
-           > NGX_ADM_QUEUE_READY
+           > NGX_ADM_QUEUE_BOUGHT
         || reply->element[NGX_ADM_REPLY_QUEUE_REFUSED]->type
            != REDIS_REPLY_STRING
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLOCK])
@@ -112,6 +120,8 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
     answer->size = v[NGX_ADM_REPLY_QUEUE_SIZE];
     answer->active = v[NGX_ADM_REPLY_QUEUE_ACTIVE];
     answer->threshold = v[NGX_ADM_REPLY_QUEUE_THRESHOLD];
+    answer->slots = v[NGX_ADM_REPLY_QUEUE_SEATS];
+    answer->sold = v[NGX_ADM_REPLY_QUEUE_SOLD];
     answer->now = v[NGX_ADM_REPLY_QUEUE_US];
     answer->clock = v[NGX_ADM_REPLY_QUEUE_CLOCK];
     answer->epoch = v[NGX_ADM_REPLY_QUEUE_EPOCH];
@@ -125,12 +135,16 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
     state->clock = answer->clock;
     state->stored = answer->clock;
     state->epoch = answer->epoch;
-    state->size = answer->size;
-    state->active = answer->active;
+    state->size = ngx_min(answer->size, NGX_ADM_EVENT_USERS_MAX);
+    state->active = ngx_min(answer->active, NGX_ADM_EVENT_USERS_MAX);
     state->admitted = v[NGX_ADM_REPLY_QUEUE_TOTAL];
-    state->threshold = v[NGX_ADM_REPLY_QUEUE_API_THRESHOLD];
+    state->threshold = ngx_min(v[NGX_ADM_REPLY_QUEUE_API_THRESHOLD],
+                               NGX_ADM_THRESHOLD_MAX);
+    state->slots = ngx_min(answer->slots, NGX_ADM_SLOTS_MAX);
+    state->sold = ngx_min(answer->sold, NGX_ADM_SOLD_MAX);
     state->clear = v[NGX_ADM_REPLY_QUEUE_CLEAR];
 
+    r->now.unsold = (answer->sold < 0);
     r->now.restore = (ngx_msec_t) v[NGX_ADM_REPLY_QUEUE_RESTORE];
 
     r->tally.n[NGX_ADM_TALLY_LOST] = v[NGX_ADM_REPLY_QUEUE_LOST];
@@ -163,7 +177,9 @@ ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did)
         { NGX_ADM_DID_PLACE_BACK, NGX_ADM_TALLY_PLACES },
         { NGX_ADM_DID_ENTRY_BACK, NGX_ADM_TALLY_SLOTS },
         { NGX_ADM_DID_LEAVE, NGX_ADM_TALLY_LEAVES },
-        { NGX_ADM_DID_SETTLE, NGX_ADM_TALLY_SETTLES }
+        { NGX_ADM_DID_SETTLE, NGX_ADM_TALLY_SETTLES },
+        { NGX_ADM_DID_COMPLETE, NGX_ADM_TALLY_COMPLETIONS },
+        { NGX_ADM_DID_LATE, NGX_ADM_TALLY_LATE }
     };
 
     for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
@@ -174,6 +190,7 @@ ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did)
                (r->answer.state == NGX_ADM_QUEUE_POSITION_USED);
 
     r->answer.ended = (did & NGX_ADM_DID_REVOKE) ? 1 : 0;
+    r->answer.counted = (did & NGX_ADM_DID_COMPLETE) ? 1 : 0;
 }
 
 
@@ -213,6 +230,12 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     r->answer.due = v[NGX_ADM_DID_QUEUE_STEP_DUE];
     r->answer.mixed = (v[NGX_ADM_DID_QUEUE_STEP_MIXED] != 0);
+    r->answer.more = (v[NGX_ADM_DID_QUEUE_STEP_MORE] != 0);
+
+    r->answer.notice = v[NGX_ADM_DID_QUEUE_STEP_NOTICE];
+
+    r->scan.waiting = v[NGX_ADM_DID_QUEUE_STEP_WAITING];
+    r->scan.inside = v[NGX_ADM_DID_QUEUE_STEP_INSIDE];
 
     n = r->tally.n;
 
@@ -220,6 +243,30 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
     n[NGX_ADM_TALLY_LEAVES] = v[NGX_ADM_DID_QUEUE_STEP_LEFT];
     n[NGX_ADM_TALLY_STALE] = v[NGX_ADM_DID_QUEUE_STEP_STALE];
     n[NGX_ADM_TALLY_EARLY] = v[NGX_ADM_DID_QUEUE_STEP_EARLY];
+
+    return NGX_OK;
+}
+
+
+/* users, who are read when the answer is taken for the host */
+
+static ngx_int_t
+ngx_adm_queue_reply_members(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t  i;
+
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < reply->elements; i++) {
+
+        if (reply->element[i]->type != REDIS_REPLY_STRING) {
+            return NGX_ERROR;
+        }
+    }
+
+    r->members = reply;
 
     return NGX_OK;
 }

@@ -16,6 +16,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/line.h"
 #include "../host/tally.h"
 #include "queue.h"
 
@@ -28,6 +29,10 @@ typedef struct {
     ngx_adm_event_now_t      now;
 
     ngx_adm_tally_t          tally;      /* what the call did */
+
+    /* of a step: who is there, and up to which scores */
+    redisReply              *members;
+    ngx_adm_line_scan_t      scan;
 } ngx_adm_queue_reply_t;
 
 

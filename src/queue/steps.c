@@ -15,6 +15,7 @@
 #include "../host/errands.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
+#include "../host/notice.h"
 #include "../host/settings.h"
 #include "../redis/client.h"
 #include "queue.h"
@@ -26,6 +27,7 @@
 #define NGX_ADM_STEP_IDLE    300000  /* ms, where nobody does: half
                                         of what Redis keeps an event
                                         without users for */
+#define NGX_ADM_STEP_NOTICE  5000    /* ms, where a notice is to be fetched */
 #define NGX_ADM_KEEP         120000  /* ms that an event without users is looked
                                         after, and token_ttl */
 #define NGX_ADM_KEEP_BRIEF   600000  /* one that no operator named: as long as
@@ -140,6 +142,7 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
     ngx_adm_errand_t  *errand = data;
 
+    ngx_uint_t             again;
     ngx_adm_stepped_t      stepped;
     ngx_adm_event_now_t    now;
     ngx_adm_event_state_t  state;
@@ -164,7 +167,9 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             ngx_adm_watchful();
         }
 
-        if (answer->score) {
+        again = ngx_adm_notice_heard(&errand->event, answer->notice);
+
+        if (answer->score || answer->more) {
             stepped.delay = 0;
 
         } else if (stepped.urgent) {
@@ -181,9 +186,16 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             stepped.delay = ngx_max(stepped.delay, NGX_ADM_TICK);
         }
 
-        if (state.threshold >= 0 && errand->conf->sn.str.len == 0) {
+        if (again) {
+            stepped.delay = ngx_min(stepped.delay, NGX_ADM_STEP_NOTICE);
+        }
 
-            /* that it was named is told to hosts by the list alone */
+        if ((state.threshold >= 0 && errand->conf->sn.str.len == 0)
+            || state.slots >= 0
+            || (errand->conf->slots >= 0 && state.sold > 0)
+            || answer->notice)
+        {
+            /* hosts are told by the list alone that it was named, or sold */
 
             stepped.keep = NGX_MAX_INT32_VALUE;
             ngx_adm_queue_mark(&errand->event);

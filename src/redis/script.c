@@ -49,7 +49,9 @@ ngx_adm_script_t
     [NGX_ADM_CALL_LIMIT] = ngx_adm_script(limit),
     [NGX_ADM_CALL_LIMIT_BACK] = ngx_adm_script(limit_back),
     [NGX_ADM_CALL_QUEUE_REVOKED] = ngx_adm_script(queue_revoked),
-    [NGX_ADM_CALL_NEEDS] = ngx_adm_script(needs) };
+    [NGX_ADM_CALL_NEEDS] = ngx_adm_script(needs),
+    [NGX_ADM_CALL_NOTICE] = ngx_adm_script(notice),
+    [NGX_ADM_CALL_QUEUE_COMPLETE] = ngx_adm_script(queue_complete) };
 
 
 static ngx_adm_script_text_t

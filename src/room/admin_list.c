@@ -18,6 +18,7 @@
 
 #include "../base/text.h"
 #include "../host/event_view.h"
+#include "../http/notice.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
 #include "admin_list.h"
@@ -35,10 +36,15 @@
     "\"configuredRate\":%L,\"activation\":%L,\"setBy\":%s,"                   \
     "\"queueSize\":%L,\"currentUsers\":%L,\"threshold\":%L,"                  \
     "\"configuredThreshold\":%L,\"available\":%L,\"admitted\":%L,"            \
-    "\"restoring\":%L}"
+    "\"restoring\":%L,\"notice\":%V%s"
+
+/* where there is an end of seats */
+#define NGX_ADM_LIST_SEATS                                                    \
+    ",\"slots\":%L,\"configuredSlots\":%s,\"sold\":%s}"
 
 #define NGX_ADM_LIST_SIZE                                                     \
-    (sizeof(NGX_ADM_LIST_FORMAT) + 13 * NGX_INT64_LEN                         \
+    (sizeof(NGX_ADM_LIST_FORMAT) + sizeof(NGX_ADM_LIST_SEATS)                 \
+     + 16 * NGX_INT64_LEN                                                     \
      + sizeof("auto") + sizeof("false") + sizeof("\"config\""))
 
 
@@ -46,6 +52,7 @@ typedef struct {
     ngx_adm_event_view_t          view;
     ngx_adm_event_conf_t   *conf;
     int64_t                 busy;
+    ngx_str_t               notice;  /* JSON, of those that are told */
 } ngx_adm_listed_t;
 
 
@@ -78,6 +85,9 @@ static ngx_int_t ngx_adm_list_compare(ngx_adm_list_t *list, int64_t busy,
     ngx_adm_event_view_t *view, ngx_adm_listed_t *listed);
 static ngx_int_t ngx_adm_list_answer(ngx_adm_api_call_t *call,
     ngx_adm_list_t *list);
+static ngx_int_t ngx_adm_list_notice(ngx_pool_t *pool,
+    ngx_adm_listed_t *listed);
+static const char *ngx_adm_list_number(u_char *buf, int64_t n);
 static u_char *ngx_adm_list_event(u_char *p, u_char *last,
     ngx_adm_listed_t *listed);
 
@@ -399,7 +409,13 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
            + 2 * NGX_INT64_LEN + NGX_ADM_EVENT_MAX;
 
     for (i = 0; i < list->nkept; i++) {
-        size += NGX_ADM_LIST_SIZE + kept[i]->view.len + kept[i]->conf->info.len;
+
+        if (ngx_adm_list_notice(call->request->pool, kept[i]) != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        size += NGX_ADM_LIST_SIZE + kept[i]->view.len + kept[i]->conf->info.len
+                + kept[i]->notice.len;
     }
 
     body.data = ngx_pnalloc(call->request->pool, size);
@@ -443,10 +459,43 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 }
 
 
+static ngx_int_t
+ngx_adm_list_notice(ngx_pool_t *pool, ngx_adm_listed_t *listed)
+{
+    ngx_str_t         id;
+    ngx_adm_notice_t  notice;
+
+    id.len = listed->view.len;
+    id.data = listed->view.id;
+
+    if (ngx_adm_notice_get(&id, &notice) != NGX_OK) {
+        notice.at = 0;
+    }
+
+    return ngx_adm_notice_json(pool, &notice, &listed->notice);
+}
+
+
+/* null, where there is none; buf of NGX_INT64_LEN bytes */
+
+static const char *
+ngx_adm_list_number(u_char *buf, int64_t n)
+{
+    if (n < 0) {
+        return "null";
+    }
+
+    *ngx_adm_put_number(buf, n) = '\0';
+
+    return (char *) buf;
+}
+
+
 static u_char *
 ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
 {
-    int64_t                 threshold;
+    u_char                  sold[NGX_INT64_LEN], configured[NGX_INT64_LEN];
+    int64_t                 threshold, n;
     ngx_str_t               id;
     const char             *set_by;
     ngx_adm_room_t         *room;
@@ -464,6 +513,7 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
     id.data = listed->view.id;
 
     threshold = (state->threshold >= 0) ? state->threshold : conf->threshold;
+    n = (state->slots >= 0) ? state->slots : conf->slots;
 
     set_by = "null";
 
@@ -471,13 +521,18 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
         set_by = room->by_config ? "\"config\"" : "\"api\"";
     }
 
-    return ngx_adm_put(p, last, NGX_ADM_LIST_FORMAT,
+    p = ngx_adm_put(p, last, NGX_ADM_LIST_FORMAT,
                &id, &conf->info, modes[conf->vwr],
                room->active ? "true" : "false", room->next, room->serving,
                ngx_max(room->next - room->serving, 0),
                (room->api_rate >= 0) ? room->api_rate : conf->vwr_rate,
                conf->vwr_rate, room->activation, set_by,
-               state->size, state->active, threshold, conf->threshold,
-               ngx_max(threshold - state->active, 0), state->admitted,
-               (int64_t) (listed->view.restore + 999) / 1000);
+               (int64_t) state->size, (int64_t) state->active, threshold,
+               conf->threshold, ngx_max(threshold - state->active, 0),
+               state->admitted, (int64_t) (listed->view.restore + 999) / 1000,
+               &listed->notice, n < 0 ? "}" : "");
+
+    return n < 0 ? p : ngx_adm_put(p, last, NGX_ADM_LIST_SEATS, n,
+                                   ngx_adm_list_number(configured, conf->slots),
+                                   ngx_adm_list_number(sold, state->sold));
 }

@@ -11,6 +11,8 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../host/event_state.h"
+#include "../http/notice.h"
 #include "../http/respond.h"
 #include "../http/room.h"
 #include "../http/visitor.h"
@@ -23,6 +25,7 @@ static ngx_int_t ngx_adm_room_waiting(ngx_adm_api_call_t *call,
 static ngx_int_t ngx_adm_room_admitted(ngx_adm_api_call_t *call,
     ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing);
 static ngx_int_t ngx_adm_room_not_found(ngx_adm_api_call_t *call);
+static const char *ngx_adm_room_seats(ngx_adm_api_call_t *call);
 
 
 ngx_int_t
@@ -85,25 +88,31 @@ ngx_adm_room_waiting(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
     ngx_adm_standing_t *standing)
 {
     ngx_int_t        rc;
+    ngx_str_t        notice;
     ngx_adm_room_t  *room;
 
     room = &standing->room;
 
     rc = ngx_adm_visitor_is(call->request, &ticket->vis, NULL);
-    if (rc == NGX_ERROR) {
+
+    if (rc == NGX_ERROR
+        || ngx_adm_notice_member(call->request, &call->event, &notice)
+           != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_api_json(call->request, 0,
+    return ngx_adm_api_json(call->request, notice.len,
                "{\"admitted\":false,\"position\":%L,\"servingCounter\":%L,"
                "\"totalInQueue\":%L,\"ahead\":%L,\"estimatedWait\":%L,"
-               "\"nextPoll\":%ui%s%s}",
+               "\"nextPoll\":%ui%s%s%s%V}",
                ticket->position, room->serving,
                ngx_max(room->next, ticket->position), standing->ahead,
                ngx_adm_room_estimate(room, call->conf, standing->ahead),
                ngx_adm_room_next_poll(standing->ahead),
                ngx_adm_room_paused(room) ? ",\"paused\":true" : "",
-               rc == NGX_OK ? "" : ",\"holder\":false");
+               ngx_adm_room_seats(call),
+               rc == NGX_OK ? "" : ",\"holder\":false", &notice);
 }
 
 
@@ -117,7 +126,7 @@ ngx_adm_room_admitted(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
     ngx_adm_standing_t *standing)
 {
     ngx_int_t            rc;
-    ngx_str_t            token;
+    ngx_str_t            token, notice;
     ngx_http_request_t  *r;
     ngx_adm_room_t      *room;
     ngx_adm_claims_t    *visitor;
@@ -144,17 +153,19 @@ ngx_adm_room_admitted(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
         return ngx_adm_room_not_found(call);
     }
 
-    if (rc != NGX_OK) {
+    if (rc != NGX_OK
+        || ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_api_json(r, token.len,
+    return ngx_adm_api_json(r, token.len + notice.len,
                "{\"admitted\":true,\"position\":%L,\"servingCounter\":%L,"
-               "\"totalInQueue\":%L,\"ahead\":%L%s%V%s}",
+               "\"totalInQueue\":%L,\"ahead\":%L%s%V%s%V}",
                ticket->position, room->serving,
                ngx_max(room->next, ticket->position), standing->ahead,
                token.len ? ",\"token\":\"" : "", &token,
-               token.len ? "\"" : "");
+               token.len ? "\"" : "", &notice);
 }
 
 
@@ -173,6 +184,7 @@ ngx_int_t
 ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 {
     ngx_int_t       rc;
+    ngx_str_t       notice;
     ngx_adm_room_t  room;
 
     rc = ngx_http_discard_request_body(call->request);
@@ -184,9 +196,33 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 
     (void) ngx_adm_room_get(&call->event, &room);
 
-    return ngx_adm_api_json(call->request, call->event.len,
+    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_api_json(call->request, call->event.len + notice.len,
                "{\"eventId\":\"%V\",\"isActive\":%s,\"totalInQueue\":%L,"
-               "\"serving\":%L,\"waitingCount\":%L}",
+               "\"serving\":%L,\"waitingCount\":%L%s%V}",
                &call->event, room.active ? "true" : "false", room.next,
-               room.serving, ngx_max(room.next - room.serving, 0));
+               room.serving, ngx_max(room.next - room.serving, 0),
+               ngx_adm_room_seats(call), &notice);
+}
+
+
+/* what there is to be said of seats, for who waits */
+
+static const char *
+ngx_adm_room_seats(ngx_adm_api_call_t *call)
+{
+    switch (ngx_adm_event_seats(&call->event, call->conf)) {
+
+    case NGX_ADM_SEATS_SOLD:
+        return ",\"status\":\"sold_out\"";
+
+    case NGX_ADM_SEATS_TAKEN:
+        return ",\"seats\":0";
+
+    default: /* NGX_ADM_SEATS_FREE */
+        return "";
+    }
 }

@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../host/line.h"
 #include "calls.h"
 
 
@@ -19,6 +20,7 @@
 typedef struct {
     ngx_str_node_t             sn;       /* str: the id */
     ngx_adm_event_conf_t      *conf;
+    ngx_uint_t                 unbound;  /* bool */
     ngx_queue_t                waiting;
     ngx_queue_t                out;      /* of the call */
     ngx_uint_t                 wanted;   /* by so many of both */
@@ -39,13 +41,12 @@ struct ngx_adm_assign_s {
 };
 
 
-static ngx_adm_assigns_t *ngx_adm_assigns(ngx_str_t *event);
+static ngx_adm_assigns_t *ngx_adm_assigns(ngx_str_t *event,
+    ngx_uint_t unbound);
 static void ngx_adm_assigns_send(ngx_event_t *ev);
 static ngx_uint_t ngx_adm_assigns_take(ngx_adm_assigns_t *aa);
-static void ngx_adm_assigns_done(void *data, ngx_int_t rc, int64_t first,
-    int64_t at, ngx_adm_room_t *room);
-static void ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc,
-    int64_t first, int64_t at, ngx_adm_room_t *room);
+static void ngx_adm_assigns_done(void *data, ngx_int_t rc,
+    ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 static void ngx_adm_assigns_next(ngx_adm_assigns_t *aa);
 static void ngx_adm_assigns_less(ngx_adm_assign_t *as);
 static void ngx_adm_assigns_timer(ngx_adm_assigns_t *aa, ngx_msec_t deadline);
@@ -59,7 +60,8 @@ static ngx_rbtree_node_t  ngx_adm_assign_sentinel;
 
 ngx_adm_assign_t *
 ngx_adm_room_assign(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_msec_t deadline, ngx_adm_assign_done_pt done, void *data)
+    ngx_msec_t deadline, ngx_uint_t unbound, ngx_adm_assign_done_pt done,
+    void *data)
 {
     ngx_adm_assign_t   *as;
     ngx_adm_assigns_t  *aa;
@@ -73,7 +75,7 @@ ngx_adm_room_assign(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         return NULL;
     }
 
-    aa = ngx_adm_assigns(event);
+    aa = ngx_adm_assigns(event, unbound);
     if (aa == NULL) {
         ngx_free(as);
         return NULL;
@@ -140,8 +142,10 @@ ngx_adm_assigns_less(ngx_adm_assign_t *as)
 }
 
 
+/* those that are bound do not share a call with those that are not */
+
 static ngx_adm_assigns_t *
-ngx_adm_assigns(ngx_str_t *event)
+ngx_adm_assigns(ngx_str_t *event, ngx_uint_t unbound)
 {
     uint32_t            hash;
     ngx_adm_assigns_t  *aa;
@@ -151,7 +155,7 @@ ngx_adm_assigns(ngx_str_t *event)
                         ngx_str_rbtree_insert_value);
     }
 
-    hash = ngx_murmur_hash2(event->data, event->len);
+    hash = ngx_murmur_hash2(event->data, event->len) ^ unbound;
 
     aa = (ngx_adm_assigns_t *) ngx_str_rbtree_lookup(&ngx_adm_assign_events,
                                                      event, hash);
@@ -168,6 +172,7 @@ ngx_adm_assigns(ngx_str_t *event)
     aa->sn.str.len = event->len;
     aa->sn.str.data = aa->id;
     aa->sn.node.key = hash;
+    aa->unbound = unbound;
 
     ngx_queue_init(&aa->waiting);
     ngx_queue_init(&aa->out);
@@ -201,10 +206,10 @@ ngx_adm_assigns_send(ngx_event_t *ev)
         return;
     }
 
-    aa->call = ngx_adm_room_calls_issue(&aa->sn.str, aa->conf, n,
+    aa->call = ngx_adm_room_calls_issue(&aa->sn.str, aa->conf, n, aa->unbound,
                                         ngx_adm_assigns_done, aa);
     if (aa->call == NULL) {
-        ngx_adm_assigns_done(aa, NGX_ERROR, 0, 0, NULL);
+        ngx_adm_assigns_done(aa, NGX_ERROR, NULL, NULL);
     }
 }
 
@@ -239,31 +244,29 @@ ngx_adm_assigns_take(ngx_adm_assigns_t *aa)
 }
 
 
+/*
+ * Those who asked first have what was issued.  They may ask again, or cancel
+ * others, meanwhile.
+ */
+
 static void
-ngx_adm_assigns_done(void *data, ngx_int_t rc, int64_t first, int64_t at,
+ngx_adm_assigns_done(void *data, ngx_int_t rc, ngx_adm_issued_t *issued,
     ngx_adm_room_t *room)
 {
     ngx_adm_assigns_t  *aa = data;
 
-    aa->call = NULL;
-
-    ngx_adm_assigns_tell(aa, rc, first, at, room);
-    ngx_adm_assigns_next(aa);
-}
-
-
-/* they may ask again, or cancel others, meanwhile */
-
-static void
-ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc, int64_t first,
-    int64_t at, ngx_adm_room_t *room)
-{
-    int64_t                  position;
+    int64_t                  position, at;
+    ngx_uint_t               full, left;
     ngx_queue_t             *q;
     ngx_adm_assign_t        *as;
     ngx_adm_assign_done_pt   done;
 
-    position = first;
+    aa->call = NULL;
+
+    position = issued ? issued->first : 0;
+    at = issued ? issued->at : 0;
+    full = issued ? issued->full : NGX_ADM_LINE_OPEN;
+    left = position ? issued->issued : 0;
 
     while (!ngx_queue_empty(&aa->out)) {
         q = ngx_queue_head(&aa->out);
@@ -274,7 +277,13 @@ ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc, int64_t first,
 
         if (done) {
             ngx_adm_assigns_less(as);
-            done(as->data, rc, position, at, room);
+
+            if (left) {
+                done(as->data, rc, position, at, NGX_ADM_LINE_OPEN, room);
+
+            } else {
+                done(as->data, rc, 0, 0, full, room);
+            }
         }
 
         /* as long as it is in there nothing is sent */
@@ -282,11 +291,14 @@ ngx_adm_assigns_tell(ngx_adm_assigns_t *aa, ngx_int_t rc, int64_t first,
         ngx_queue_remove(q);
         ngx_free(as);
 
-        if (first) {
+        if (left) {
+            left--;
             position++;
             at++;
         }
     }
+
+    ngx_adm_assigns_next(aa);
 }
 
 
@@ -371,6 +383,6 @@ ngx_adm_assigns_give_up(ngx_adm_assigns_t *aa, ngx_queue_t *queue)
         done = as->done;
         ngx_adm_assigns_less(as);
 
-        done(as->data, NGX_ERROR, 0, 0, NULL);
+        done(as->data, NGX_ERROR, 0, 0, NGX_ADM_LINE_OPEN, NULL);
     }
 }

@@ -11,10 +11,12 @@
 #include <ngx_http.h>
 
 #include "../base/clock.h"
-#include "../host/idempotency.h"
+#include "../host/event_state.h"
 #include "../host/room_list.h"
 #include "../http/body.h"
 #include "../http/headers.h"
+#include "../http/notice.h"
+#include "../http/once.h"
 #include "../http/origin.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
@@ -24,38 +26,25 @@
 
 
 #define NGX_ADM_UID_MAX          128     /* characters */
-#define NGX_ADM_IDEMPOTENCY_MIN  16
-#define NGX_ADM_IDEMPOTENCY_MAX  128
-
-#define NGX_ADM_REPEAT_INTERVAL  20      /* ms */
-
 
 /* a call of assign under way */
 typedef struct {
     ngx_adm_visit_t   visit;
-
-    /* with an Idempotency-Key */
-    ngx_adm_keyed_t   key;
-    ngx_event_t       event;     /* waits for the first call */
-    unsigned          keyed:1;
+    ngx_adm_once_t    once;
 } ngx_adm_assign_call_t;
 
 
 static ngx_int_t ngx_adm_assign_body(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_assign_uid(ngx_adm_api_call_t *call, ngx_str_t *uid);
 static ngx_int_t ngx_adm_assign_fits(ngx_adm_api_call_t *call, ngx_str_t *uid);
-static ngx_int_t ngx_adm_assign_key(ngx_adm_assign_call_t *ac);
-static void ngx_adm_assign_cleanup(void *data);
-
 static ngx_int_t ngx_adm_assign_once(ngx_adm_assign_call_t *ac);
-static ngx_int_t ngx_adm_assign_wait(ngx_adm_assign_call_t *ac);
-static void ngx_adm_assign_no_more(void *data);
-static void ngx_adm_assign_again(ngx_event_t *ev);
-static ngx_int_t ngx_adm_assign_repeat(ngx_adm_assign_call_t *ac,
+static ngx_int_t ngx_adm_assign_first(ngx_adm_once_t *once);
+static ngx_int_t ngx_adm_assign_refused(ngx_adm_once_t *once);
+static ngx_int_t ngx_adm_assign_repeat(ngx_adm_once_t *once,
     ngx_adm_answer_t *answer);
 
 static ngx_int_t ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc);
-static ngx_int_t ngx_adm_assign_answer(ngx_http_request_t *r,
+static ngx_int_t ngx_adm_assign_answer(ngx_http_request_t *r, ngx_str_t *event,
     ngx_adm_answer_t *answer);
 
 
@@ -76,6 +65,11 @@ ngx_adm_assign_body(ngx_adm_api_call_t *call)
 {
     ngx_int_t               rc;
     ngx_adm_assign_call_t  *ac;
+
+    if (ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD) {
+        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                     "SOLD_OUT", "Sold out", NULL);
+    }
 
     ac = ngx_pcalloc(call->request->pool, sizeof(ngx_adm_assign_call_t));
     if (ac == NULL) {
@@ -98,22 +92,11 @@ ngx_adm_assign_body(ngx_adm_api_call_t *call)
                                      "characters at most", NULL);
     }
 
-    if (rc == NGX_OK) {
-        rc = ngx_adm_assign_key(ac);
-    }
-
-    if (rc == NGX_DECLINED) {
-        return ngx_adm_respond_error(call->request,
-                               NGX_HTTP_BAD_REQUEST, "INVALID_IDEMPOTENCY_KEY",
-                               "Idempotency-Key has to have 16 to 128 "
-                               "characters", NULL);
-    }
-
     if (rc != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ac->keyed ? ngx_adm_assign_once(ac) : ngx_adm_visit(&ac->visit);
+    return ngx_adm_assign_once(ac);
 }
 
 
@@ -185,40 +168,34 @@ ngx_adm_assign_fits(ngx_adm_api_call_t *call, ngx_str_t *uid)
 }
 
 
-/* NGX_DECLINED: there is one, and it is too short or too long */
-
 static ngx_int_t
-ngx_adm_assign_key(ngx_adm_assign_call_t *ac)
+ngx_adm_assign_once(ngx_adm_assign_call_t *ac)
 {
     ngx_int_t            rc;
     ngx_str_t            parts[4];
     const char          *why;
-    ngx_table_elt_t     *h;
-    ngx_pool_cleanup_t  *cln;
-    ngx_http_request_t  *r;
     ngx_adm_claims_t    *visitor;
+    ngx_http_request_t  *r;
 
     r = ac->visit.call->request;
 
-    h = ngx_adm_header(r, "idempotency-key");
-
-    if (h == NULL) {
-        return NGX_OK;
-    }
-
-    if (h->value.len < NGX_ADM_IDEMPOTENCY_MIN
-        || h->value.len > NGX_ADM_IDEMPOTENCY_MAX)
-    {
-        return NGX_DECLINED;
+    if (ngx_adm_header(r, "idempotency-key") == NULL) {
+        return ngx_adm_visit(&ac->visit);
     }
 
     rc = ngx_adm_visitor_find(r, &visitor, &why);
 
     if (rc == NGX_ERROR) {
-        return NGX_ERROR;
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    parts[0] = h->value;
+    ac->once.call = ac->visit.call;
+    ac->once.deadline = ac->visit.deadline;
+    ac->once.first = ngx_adm_assign_first;
+    ac->once.again = ngx_adm_assign_repeat;
+    ac->once.refused = ngx_adm_assign_refused;
+    ac->once.data = ac;
+
     parts[1] = r->connection->addr_text;
     parts[2] = ac->visit.call->event;
 
@@ -229,131 +206,42 @@ ngx_adm_assign_key(ngx_adm_assign_call_t *ac)
         ngx_str_null(&parts[3]);
     }
 
-    ngx_adm_idempotency_hash(ac->key.hash, parts, 4);
+    /* what the body says, however it is written */
 
-    /* what it says, however it is written */
-
-    ngx_adm_idempotency_hash(ac->key.body, &ac->visit.uid, 1);
-
-    cln = ngx_pool_cleanup_add(r->pool, 0);
-    if (cln == NULL) {
-        return NGX_ERROR;
-    }
-
-    cln->handler = ngx_adm_assign_cleanup;
-    cln->data = ac;
-
-    ac->keyed = 1;
-
-    return NGX_OK;
-}
-
-
-/* the client went, before there was an answer */
-
-static void
-ngx_adm_assign_cleanup(void *data)
-{
-    ngx_adm_assign_call_t *ac = data;
-
-    if (ac->key.owner) {
-        ngx_adm_idempotency_drop(&ac->key);
-    }
+    return ngx_adm_once(&ac->once, parts, 4, &ac->visit.uid, 1);
 }
 
 
 static ngx_int_t
-ngx_adm_assign_once(ngx_adm_assign_call_t *ac)
+ngx_adm_assign_first(ngx_adm_once_t *once)
 {
-    ngx_int_t            rc;
-    ngx_http_request_t  *r;
-    ngx_adm_answer_t     answer;
+    ngx_adm_assign_call_t  *ac = once->data;
 
-    r = ac->visit.call->request;
-
-    /* what will be refused is not to take the place of others' answers */
-
-    rc = ngx_adm_intake_look(r, &ac->visit.intake);
-
-    if (rc == NGX_ERROR) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    switch (ngx_adm_idempotency_begin(&ac->key, r->pool, rc == NGX_OK,
-                                      ac->visit.deadline, &answer))
-    {
-    case NGX_OK:
-        return ngx_adm_assign_repeat(ac, &answer);
-
-    case NGX_AGAIN:
-        return ngx_adm_assign_wait(ac);
-
-    case NGX_ABORT:
-        return ngx_adm_respond_error(r, NGX_HTTP_CONFLICT,
-                                     "IDEMPOTENCY_CONFLICT", "Idempotency-Key "
-                                     "was used with another body", NULL);
-
-    case NGX_DECLINED:
-        return ngx_adm_visit(&ac->visit);
-
-    default: /* NGX_ERROR */
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-}
-
-
-/* the first call may be in another worker, so this one looks now and then */
-
-static ngx_int_t
-ngx_adm_assign_wait(ngx_adm_assign_call_t *ac)
-{
-    ngx_http_request_t  *r;
-
-    r = ac->visit.call->request;
-
-    if ((ngx_msec_int_t) (ac->visit.deadline - ngx_current_msec) <= 0) {
-        return ngx_adm_api_unavailable(r);
-    }
-
-    ac->event.handler = ngx_adm_assign_again;
-    ac->event.data = ac;
-    ac->event.log = r->connection->log;
-
-    ngx_add_timer(&ac->event, NGX_ADM_REPEAT_INTERVAL);
-
-    return ngx_adm_wait_content(r, ngx_adm_assign_no_more, &ac->event);
-}
-
-
-static void
-ngx_adm_assign_no_more(void *data)
-{
-    ngx_event_t *ev = data;
-
-    ngx_del_timer(ev);
-}
-
-
-static void
-ngx_adm_assign_again(ngx_event_t *ev)
-{
-    ngx_adm_assign_call_t *ac = ev->data;
-
-    ngx_adm_wait_over(ac->visit.call->request);
-
-    ngx_adm_wait_finish(ac->visit.call->request, ngx_adm_assign_once(ac));
+    return ngx_adm_visit(&ac->visit);
 }
 
 
 static ngx_int_t
-ngx_adm_assign_repeat(ngx_adm_assign_call_t *ac, ngx_adm_answer_t *answer)
+ngx_adm_assign_refused(ngx_adm_once_t *once)
+{
+    ngx_int_t               rc;
+    ngx_adm_assign_call_t  *ac = once->data;
+
+    rc = ngx_adm_intake_look(once->call->request, &ac->visit.intake);
+
+    return (rc == NGX_ERROR) ? NGX_ERROR : (rc != NGX_OK);
+}
+
+
+static ngx_int_t
+ngx_adm_assign_repeat(ngx_adm_once_t *once, ngx_adm_answer_t *answer)
 {
     time_t               now;
     ngx_str_t            any, *event;
     ngx_http_request_t  *r;
 
-    r = ac->visit.call->request;
-    event = &ac->visit.call->event;
+    r = once->call->request;
+    event = &once->call->event;
     now = ngx_adm_now();
 
     ngx_str_null(&any);
@@ -368,7 +256,7 @@ ngx_adm_assign_repeat(ngx_adm_assign_call_t *ac, ngx_adm_answer_t *answer)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_assign_answer(r, answer);
+    return ngx_adm_assign_answer(r, event, answer);
 }
 
 
@@ -399,6 +287,9 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
         return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "VWR_INACTIVE",
                                      "The waiting room is inactive", NULL);
 
+    case NGX_AGAIN:
+        return ngx_adm_api_full(visit->call, visit->full);
+
     case NGX_BUSY:
         return ngx_adm_api_unavailable(r);
 
@@ -423,24 +314,31 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
     answer.visitor = visit->visitor->token;
     answer.visitor_exp = visit->visitor->exp;
 
-    if (ac->key.owner) {
-        ngx_adm_idempotency_keep(&ac->key, &answer);
-    }
+    ngx_adm_once_keep(&ac->once, &answer);
 
-    return ngx_adm_assign_answer(r, &answer);
+    return ngx_adm_assign_answer(r, &visit->call->event, &answer);
 }
 
 
 static ngx_int_t
-ngx_adm_assign_answer(ngx_http_request_t *r, ngx_adm_answer_t *answer)
+ngx_adm_assign_answer(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_adm_answer_t *answer)
 {
+    ngx_str_t  notice;
+
+    /* of now: it is not of what is repeated */
+
+    if (ngx_adm_notice_member(r, event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     return ngx_adm_api_json(r,
-               answer->ticket.len + answer->visitor.len,
+               answer->ticket.len + answer->visitor.len + notice.len,
                "{\"requestId\":\"%V\",\"position\":%L,\"estimatedWait\":%L,"
                "\"servingCounter\":%L,\"totalInQueue\":%L,\"nextPoll\":%L,"
-               "\"visitor\":\"%V\"%s}",
+               "\"visitor\":\"%V\"%s%V}",
                &answer->ticket, answer->position, answer->wait,
                answer->serving, answer->total, answer->next_poll,
                &answer->visitor,
-               answer->paused ? ",\"paused\":true" : "");
+               answer->paused ? ",\"paused\":true" : "", &notice);
 }

@@ -15,6 +15,8 @@
 #include "../host/args.h"
 #include "../host/event_state.h"
 #include "ngx_http_admission_names.h"
+#include "../host/line.h"
+#include "../host/notice.h"
 #include "../host/room_list.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
@@ -50,10 +52,11 @@ static void ngx_adm_room_calls_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
     ngx_adm_room_news_e news, ngx_adm_room_t *room);
-static ngx_int_t ngx_adm_room_calls_parse(redisReply *reply, int64_t *v,
-    ngx_adm_room_t *room);
+static void ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v);
+static ngx_int_t ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc,
+    redisReply *reply, int64_t *v, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc,
-    int64_t result, int64_t at, ngx_adm_room_t *room);
+    int64_t *v, ngx_adm_room_t *room);
 
 static void ngx_adm_room_calls_mark(ngx_str_t *event);
 
@@ -63,9 +66,11 @@ static ngx_str_t  ngx_adm_room_calls_events = ngx_string("vwr:active-events");
 
 ngx_adm_redis_call_t *
 ngx_adm_room_calls_issue(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_uint_t n, ngx_adm_room_calls_issued_pt done, void *data)
+    ngx_uint_t n, ngx_uint_t unbound, ngx_adm_room_calls_issued_pt done,
+    void *data)
 {
     ngx_adm_args_t       args;
+    ngx_adm_room_t       room;
     ngx_adm_room_call_t  *vc;
 
     vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_ASSIGN, event, conf,
@@ -74,7 +79,15 @@ ngx_adm_room_calls_issue(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         return NULL;
     }
 
+    (void) ngx_adm_room_get(event, &room);
+
     args.number[NGX_ADM_ARG_VWR_ASSIGN_N] = n;
+    args.number[NGX_ADM_ARG_VWR_ASSIGN_MAX_QUEUE] =
+                                         unbound ? -1 : conf->vwr_max_queue;
+    args.number[NGX_ADM_ARG_VWR_ASSIGN_MAX_WAIT] =
+                                         unbound ? 0
+                                                 : conf->vwr_max_wait / 1000;
+    args.number[NGX_ADM_ARG_VWR_ASSIGN_MEASURED] = room.measured;
 
     vc->issue = 1;
     vc->n = n;
@@ -238,12 +251,13 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_adm_room_call_t  *vc = data;
 
-    int64_t              v[NGX_ADM_REPLY_VWR_COUNT];
+    /* the longest answer */
+    int64_t              v[NGX_ADM_REPLY_VWR_ASSIGN_COUNT];
     ngx_adm_room_t       room, known;
     ngx_adm_room_news_e  news;
 
     if (rc != NGX_OK
-        || ngx_adm_room_calls_parse(reply, v, &room) != NGX_OK
+        || ngx_adm_room_calls_parse(vc, reply, v, &room) != NGX_OK
         || ngx_adm_time_observed(room.updated, ngx_current_msec - vc->issued)
            != NGX_OK)
     {
@@ -251,7 +265,7 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
                        "admission: room of event \"%V\": no answer, %i",
                        &vc->event, rc);
 
-        ngx_adm_room_calls_finish(vc, NGX_ERROR, 0, 0, NULL);
+        ngx_adm_room_calls_finish(vc, NGX_ERROR, NULL, NULL);
         return;
     }
 
@@ -266,8 +280,12 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
         ngx_adm_room_calls_news(vc, news, &room);
     }
 
-    if (vc->issue && v[NGX_ADM_REPLY_VWR_RESULT]) {
-        ngx_adm_tally(&vc->event, NGX_ADM_TALLY_POSITIONS, vc->n);
+    if (vc->issue) {
+        ngx_adm_room_calls_count(vc, v);
+
+    } else if (!vc->admin) {
+        (void) ngx_adm_notice_heard(&vc->event,
+                                    v[NGX_ADM_REPLY_VWR_STEP_NOTICE]);
     }
 
     if (v[NGX_ADM_REPLY_VWR_LOST]) {
@@ -282,8 +300,36 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 
     room.measured = known.measured;
 
-    ngx_adm_room_calls_finish(vc, NGX_OK, v[NGX_ADM_REPLY_VWR_RESULT],
-                              v[NGX_ADM_REPLY_VWR_AT], &room);
+    ngx_adm_room_calls_finish(vc, NGX_OK, v, &room);
+}
+
+
+static void
+ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v)
+{
+    int64_t  issued, refused;
+
+    issued = v[NGX_ADM_REPLY_VWR_RESULT] ? v[NGX_ADM_REPLY_VWR_ASSIGN_ISSUED]
+                                         : 0;
+    refused = vc->n - issued;
+
+    if (issued) {
+        ngx_adm_tally(&vc->event, NGX_ADM_TALLY_POSITIONS, issued);
+    }
+
+    switch (v[NGX_ADM_REPLY_VWR_ASSIGN_FULL]) {
+
+    case NGX_ADM_LINE_FULL:
+        ngx_adm_tally(&vc->event, NGX_ADM_TALLY_ROOM_FULL, refused);
+        break;
+
+    case NGX_ADM_LINE_LONG:
+        ngx_adm_tally(&vc->event, NGX_ADM_TALLY_ROOM_LONG, refused);
+        break;
+
+    default:
+        break;
+    }
 }
 
 
@@ -311,11 +357,16 @@ ngx_adm_room_calls_news(ngx_adm_room_call_t *vc, ngx_adm_room_news_e news,
 
 
 static ngx_int_t
-ngx_adm_room_calls_parse(redisReply *reply, int64_t *v, ngx_adm_room_t *room)
+ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc, redisReply *reply, int64_t *v,
+    ngx_adm_room_t *room)
 {
-    if (ngx_adm_reply_numbers(reply, v,
-                              NGX_ADM_REPLY_VWR_COUNT, 0)
-        != NGX_OK
+    ngx_uint_t  n;
+
+    n = vc->issue ? NGX_ADM_REPLY_VWR_ASSIGN_COUNT
+                  : vc->admin ? NGX_ADM_REPLY_VWR_COUNT
+                              : NGX_ADM_REPLY_VWR_STEP_COUNT;
+
+    if (ngx_adm_reply_numbers(reply, v, n, 0) != NGX_OK
         || v[NGX_ADM_REPLY_VWR_RATE]
            > NGX_ADM_NUMBER_MAX / 1000
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CLOCK])
@@ -349,15 +400,27 @@ invalid:
 }
 
 
+/* v: what the answer said; NULL: there is none */
+
 static void
-ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc, int64_t result,
-    int64_t at, ngx_adm_room_t *room)
+ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc, int64_t *v,
+    ngx_adm_room_t *room)
 {
-    if (vc->issue) {
-        vc->done.issue(vc->data, rc, result, at, room);
+    ngx_adm_issued_t  issued;
+
+    if (vc->issue && v == NULL) {
+        vc->done.issue(vc->data, rc, NULL, NULL);
+
+    } else if (vc->issue) {
+        issued.first = v[NGX_ADM_REPLY_VWR_RESULT];
+        issued.at = v[NGX_ADM_REPLY_VWR_AT];
+        issued.issued = v[NGX_ADM_REPLY_VWR_ASSIGN_ISSUED];
+        issued.full = v[NGX_ADM_REPLY_VWR_ASSIGN_FULL];
+
+        vc->done.issue(vc->data, rc, &issued, room);
 
     } else if (vc->admin) {
-        vc->done.admin(vc->data, rc, result, room);
+        vc->done.admin(vc->data, rc, v ? v[NGX_ADM_REPLY_VWR_RESULT] : 0, room);
 
     } else {
         vc->done.step(vc->data, rc, room);

@@ -33,17 +33,21 @@ typedef void (*ngx_adm_room_calls_done_pt)(void *data, ngx_int_t rc,
  */
 typedef struct ngx_adm_assign_s  ngx_adm_assign_t;
 
-/* position 0: the waiting room is inactive; at: us, the ticket's time */
+/*
+ * position 0: the waiting room is inactive, or, full being NGX_ADM_LINE_FULL or
+ * _LONG, takes no more; at: us, the ticket's time
+ */
 typedef void (*ngx_adm_assign_done_pt)(void *data, ngx_int_t rc,
-    int64_t position, int64_t at, ngx_adm_room_t *room);
+    int64_t position, int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
 
 /*
  * Completes by the deadline (ms, of ngx_current_msec), whatever the calls
- * take.  NULL: it could not be asked for, no completion follows.  The request
- * goes away: _cancel(); not after the completion.
+ * take; unbound: one is given however many wait.  NULL: it could not be asked
+ * for, no completion follows.  The request goes away: _cancel(); not after the
+ * completion.
  */
 ngx_adm_assign_t *ngx_adm_room_assign(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_msec_t deadline,
+    ngx_adm_event_conf_t *conf, ngx_msec_t deadline, ngx_uint_t unbound,
     ngx_adm_assign_done_pt done, void *data);
 void ngx_adm_room_assign_cancel(void *assign);
 
@@ -60,13 +64,24 @@ ngx_adm_look_t *ngx_adm_room_look_at(ngx_str_t *event,
 void ngx_adm_room_look_cancel(void *look);
 
 
-/* n positions by a call of their own: from first on, the tickets' times too */
+/*
+ * n positions by a call of their own: from first on, the tickets' times too, as
+ * many as were issued; full is what is in the way of the others
+ */
+typedef struct {
+    int64_t                    first;
+    int64_t                    at;
+    ngx_uint_t                 issued;
+    ngx_uint_t                 full;     /* NGX_ADM_LINE_* */
+} ngx_adm_issued_t;
+
+/* rc NGX_ERROR: issued and room are NULL */
 typedef void (*ngx_adm_room_calls_issued_pt)(void *data, ngx_int_t rc,
-    int64_t first, int64_t at, ngx_adm_room_t *room);
+    ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 
 ngx_adm_redis_call_t *ngx_adm_room_calls_issue(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_uint_t n, ngx_adm_room_calls_issued_pt done,
-    void *data);
+    ngx_adm_event_conf_t *conf, ngx_uint_t n, ngx_uint_t unbound,
+    ngx_adm_room_calls_issued_pt done, void *data);
 
 
 typedef enum {

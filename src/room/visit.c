@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../base/clock.h"
+#include "../host/line.h"
 #include "../http/room.h"
 #include "../http/token_cookie.h"
 #include "../http/visitor.h"
@@ -25,7 +26,7 @@ static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
     ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
 static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
-    int64_t at, ngx_adm_room_t *room);
+    int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position,
     int64_t at, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_cookies(ngx_adm_visit_t *visit);
@@ -153,6 +154,18 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
 
     call = visit->call;
 
+    /* what is refused is no new ticket, and is not charged */
+
+    if ((call->conf->vwr_max_queue >= 0 || call->conf->vwr_max_wait)
+        && !call->lcf->dry_run)
+    {
+        visit->full = ngx_adm_line_room_refuses(&call->event, call->conf);
+
+        if (visit->full) {
+            return visit->done(visit, NGX_AGAIN);
+        }
+    }
+
     rc = ngx_adm_intake(call->request, call->ctx, &call->event, &visit->intake);
 
     if (rc != NGX_OK) {
@@ -160,7 +173,8 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
     }
 
     assign = ngx_adm_room_assign(&call->event, call->conf, visit->deadline,
-                                 ngx_adm_visit_assigned, visit);
+                                 call->lcf->dry_run, ngx_adm_visit_assigned,
+                                 visit);
     if (assign == NULL) {
         ngx_adm_intake_end(&visit->intake, 0);
         return visit->done(visit, NGX_BUSY);
@@ -178,7 +192,7 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
 
 static void
 ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
-    ngx_adm_room_t *room)
+    ngx_uint_t full, ngx_adm_room_t *room)
 {
     ngx_adm_visit_t *visit = data;
 
@@ -191,6 +205,10 @@ ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
 
     if (rc != NGX_OK) {
         rc = NGX_BUSY;
+
+    } else if (full) {
+        visit->full = full;
+        rc = NGX_AGAIN;
 
     } else if (position == 0) {
         rc = NGX_DECLINED;

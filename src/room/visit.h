@@ -26,8 +26,9 @@ typedef struct ngx_adm_visit_s  ngx_adm_visit_t;
 /*
  * rc NGX_OK: visitor, ticket and standing are set, token of the first two as
  * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
- * inactive.  NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over
- * its rate, until intake.retry.  NGX_ERROR: no memory.
+ * inactive.  NGX_AGAIN: it takes no more, as full says (NGX_ADM_LINE_*).
+ * NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over its rate,
+ * until intake.retry.  NGX_ERROR: no memory.
  *
  * Returns what a content handler returns.
  */
@@ -45,6 +46,7 @@ struct ngx_adm_visit_s {
     ngx_adm_claims_t     *visitor;   /* vis, exp, token */
     ngx_adm_claims_t     *ticket;
     ngx_adm_standing_t    standing;
+    ngx_uint_t            full;
 
     unsigned              made:1;    /* the visitor */
     unsigned              looked:1;

@@ -112,7 +112,9 @@ subtest 'all of it, right' => sub {
             default   threshold=100 active_ttl=300s session_max=2h
                       claim_ttl=30s seen_ttl=90s restore_wait=5s
                       admit_interval=500ms admit_batch=10 token_ttl=5m
-                      admissions_stream=off "title=A title" artist=X;
+                      admissions_stream=off slots=500 complete=user
+                      "title=A title" artist=X;
+            concept   slots=0 complete=off;
             concert   threshold=0;
             A.b_C-1   "title=\xec\xbd\x98\xec\x84\x9c\xed\x8a\xb8";
             3f0c2b1e-0000-4000-8000-000000000001;
@@ -498,6 +500,8 @@ subtest 'admission_events' => sub {
         threshold => [ '-1', 'x', '', '1.5', '10000001', '1k', '0x10',
                        '99999999999999999999' ],
         admit_batch => [ '0', '-1', '1001', 'x', '' ],
+        slots => [ '-1', 'x', '', '1.5', '10000001', 'none' ],
+        complete => [ 'on', 'users', 'User', '' ],
         admissions_stream => [ 'yes', '1', 'ON', '' ],
         title => [ "\xff", "\xc3" ],
         artist => [ "\xed\xa0\x80", "a\xf4\x90\x80\x80", "\xc0\xaf",
@@ -511,6 +515,7 @@ subtest 'admission_events' => sub {
     );
     my %takes = (
         threshold => '0 to 10000000', admit_batch => '1 to 1000',
+        slots => '0 to 10000000', complete => '"user" or "off"',
         admissions_stream => '"on" or "off"', title => 'UTF-8 without control',
         artist => 'UTF-8 without control', session_max => '1s to 7d',
         restore_wait => '0 to 1h', admit_interval => '100ms to 1h',
@@ -712,6 +717,11 @@ subtest 'keys of the waiting room' => sub {
                     '1000001', '1.5', '50r/s' ],
                   [ 'vwr_burst', 'a number from 0 to 10000000', '', '-1',
                     '10000001' ],
+                  map({ [ $_, 'a number from 0 to 1000000000, or "off"', '', '-1',
+                          'x', '1000000001', 'on' ] }
+                      qw(max_queue vwr_max_queue)),
+                  map({ [ $_, 'a time from 1s to 7d, or "off"', '', '0', '500ms',
+                          '8d', 'x', '-1' ] } qw(max_wait vwr_max_wait)),
                   [ 'ticket_ttl', 'a time from 1s to 7d', '', '0', '500ms',
                     '8d', 'x' ])
     {
@@ -724,7 +734,9 @@ subtest 'keys of the waiting room' => sub {
     right("a line with $_", http => "admission_events { default $_; e; }")
         for 'vwr=auto', 'vwr=on', 'vwr=off', 'vwr_rate=0',
             'vwr_rate=1000000 vwr_burst=0', 'vwr_burst=10000000',
-            'ticket_ttl=1s', 'ticket_ttl=7d';
+            'ticket_ttl=1s', 'ticket_ttl=7d', 'max_queue=0 max_wait=1s',
+            'max_queue=1000000000 max_wait=7d', 'max_queue=off max_wait=off',
+            'vwr_max_queue=0 vwr_max_wait=7d', 'vwr_max_queue=off vwr_max_wait=off';
 };
 
 

@@ -71,6 +71,9 @@ my %example = (
     queue => {
         users => 'jwt', queue => '/api/queue/admin',
         gated => [ '/api/reservations' ] },
+    seats => {
+        event => 'spring-concert', users => 'jwt', queue => '/api/queue/admin',
+        gated => [ '/api/seats/spring-concert', '/api/reservations' ] },
     'front-controller' => {
         event => 'spring-concert', users => 'jwt', queue => '/api/queue/admin',
         gated => [ '/events/spring-concert' ] },

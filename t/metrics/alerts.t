@@ -198,7 +198,7 @@ END
 # ---- names
 
 my $site = Admission::Site->start(
-    timeout => '5s', events => 'default threshold=1; room vwr=on;',
+    timeout => '5s', events => 'default threshold=1 slots=9; room vwr=on;',
     server => 'location = /metrics { admission_metrics; }
                location = /few { admission_rate_limit few rate=1r/s;
                                  empty_gif; }');

@@ -73,6 +73,44 @@ sub through ($api, $of) {
 }
 
 
+subtest 'seats: a sale that ends' => sub {
+    example('seats', change => [ qr/slots=1800/ => 'slots=2' ]);
+
+    my @operator = (bearer => $example->secret('admin'));
+    my $sale = '/api/queue/admin';
+    my $slots = "$sale/slots/spring-concert";
+    my %token = map {
+        $_ => post($port, '/api/queue/check/spring-concert', bearer => user($_))
+              ->json->{entryToken}
+    } qw(ann ben);
+
+    post($port, '/api/queue/check/spring-concert', bearer => user('cho'));
+    is get($port, '/api/queue/status/spring-concert', bearer => user('cho'))
+        ->json->{seats}, 0, 'who waits: all are with people inside';
+
+    my $bought = post($port, '/api/reservations?header=X-Admission-Command:complete',
+                      bearer => user('ann'),
+                      headers => [ 'X-Queue-Entry-Token' => $token{ann} ]);
+
+    is $bought->status, 200, 'one buys';
+    is $bought->header('X-Admission-Command'), undef, 'which nobody else sees';
+    wait_until { get($port, $slots, @operator)->json->{sold} == 1 } 5;
+    is get($port, $slots, @operator)->json->{remaining}, 1, 'one is left';
+    is post($port, "$sale/complete/spring-concert?user=ben", @operator)
+        ->json->{remaining}, 0, 'another one, by a webhook';
+    is get($port, '/api/queue/status/spring-concert', bearer => user('cho'))
+        ->json->{status}, 'sold_out', 'who waits is told';
+    is ask(POST => '/api/queue/check/spring-concert', bearer => user('dan')),
+        '409 SOLD_OUT', 'nobody else joins';
+
+    my $more = request($port, PUT => "$slots?slots=12", @operator);
+    is $more->json->{remaining}, 10, 'ten more';
+    ok wait_until {
+        get($port, '/api/queue/status/spring-concert', bearer => user('cho'))
+            ->json->{status} eq 'active' }, 'who waited is in';
+};
+
+
 subtest 'waiting-room: a legacy site' => sub {
     example('waiting-room');
 

@@ -40,8 +40,13 @@ END
 
 my $site = Admission::Site->start(
     timeout => '30s',
-    events => 'concert threshold=2 vwr_rate=0 "title=Spring Concert";
-               full threshold=1; on vwr=on; off vwr=off;',
+    events => 'concert threshold=2 vwr_rate=0 complete=user
+                       "title=Spring Concert";
+               seated threshold=9 slots=1 vwr=on vwr_rate=0;
+               full threshold=1; on vwr=on; off vwr=off;
+               none threshold=0 max_queue=0 vwr_rate=0 vwr_max_queue=0
+                    vwr_burst=0;
+               long threshold=0 max_wait=1s;',
     http => <<END, server => <<'END2');
     server {
         listen 127.0.0.1:%%PORT_limited%%;
@@ -65,6 +70,7 @@ my $alone = Admission::Nginx->start(http => <<END, server => <<END2);
     admission_secret tier2 $Admission::Site::SECRETS{tier2};
     admission_secret user  $Admission::Site::SECRETS{user};
     admission_secret admin $Admission::Site::SECRETS{admin};
+    admission_events { default complete=user; }
 END
     admission_user jwt;
     $server
@@ -182,6 +188,12 @@ queue(GET  => $status, 'ben', 'called', event => 'full', query => 'away=1');
 queue(POST => $leave, 'ben', 'leaves', event => 'full');
 queue(POST => $check, 'ann', 'bad JSON', body => '{');
 
+my @once = (headers => [ 'Idempotency-Key' => 'of-two-bodies-01' ]);
+
+for my $body ('one body', 'another body') {
+    queue($_ => $leave, 'cho', $body, json => $body, @once) for qw(POST DELETE);
+}
+
 my $numbers = '/api/queue/admin/{event}';
 my ($clear, $threshold) = map { "/api/queue/admin/$_/{event}" }
                           qw(clear threshold);
@@ -193,6 +205,59 @@ call(PUT => $threshold, 'threshold', @operator, query => 'threshold=7');
 call(POST => $threshold, 'threshold', @operator, query => 'threshold=8');
 call(PUT => $threshold, 'no threshold', @operator);
 call(DELETE => $threshold, 'threshold of the configuration', @operator);
+
+# seats
+
+my ($seats, $complete) = map { "/api/queue/admin/$_/{event}" }
+                         qw(slots complete);
+my $bought = '/api/queue/complete/{event}';
+my @seated = (event => 'seated');
+
+for my $of ($seats, '/api/admin/vwr/slots/{event}') {
+    call(GET => $of, 'no end of seats', @operator);
+    call(PUT => $of, 'no number', @operator);
+    call(PUT => $of, 'seats', @operator, query => 'slots=7&sold=1');
+    call(DELETE => $of, 'seats of the configuration', @operator);
+}
+
+queue(POST => $bought, 'cho', 'not in');
+queue(POST => $check, 'ann', 'in again');
+queue(POST => $bought, 'ann', 'too many', query => 'seats=2');
+queue(POST => $bought, 'ann', 'a seat', @once);
+queue(POST => $bought, 'ann', 'another body', @once, json => 1);
+queue(POST => $bought, 'ann', 'elsewhere', event => 'full');
+queue(POST => $check, 'ann', 'once more');
+queue(POST => $bought, 'ann', 'bought before');
+queue(POST => $leave, 'ann', 'leaves');
+
+my $lot = call(POST => '/vwr-api/assign/{event}', 'a ticket', @seated)->json;
+my @lot = (@seated, ticket => $lot->{requestId},
+           headers => [ 'x-admission-visitor' => $lot->{visitor} ]);
+my $lots = '/vwr-api/check/{event}/{requestId}';
+my $of_room = '/vwr-api/status/{event}';
+
+queue(POST => $check, 'ann', 'the last seat', @seated);
+queue(POST => $check, 'ben', 'all are with people inside', @seated);
+queue(POST => $heartbeat, 'ben', 'likewise', @seated);
+wait_until { exists get($port, '/vwr-api/status/seated')->json->{seats} };
+call(GET => $of_room, 'the last seats', @seated);
+call(GET => $lots, 'the last seats', @lot);
+
+call(POST => $complete, 'sold', @operator, @seated, query => 'user=ann', @once);
+call(POST => $complete, 'of another', @operator, @seated, query => 'user=ben',
+     @once);
+call(POST => $complete, 'again', @operator, @seated, query => 'user=ann&seats=1');
+call(POST => $complete, 'none', @operator, @seated, query => 'user=ann&seats=0');
+
+queue(POST => $check, 'cho', 'sold out', @seated);
+queue(GET  => $status, 'cho', 'sold out', @seated);
+queue(GET  => $status, 'ben', 'sold out, waiting', @seated);
+queue(POST => $heartbeat, 'ben', 'sold out, waiting', @seated);
+queue(POST => $heartbeat, 'cho', 'sold out', @seated);
+wait_until { exists get($port, '/vwr-api/status/seated')->json->{status} };
+call(GET => $of_room, 'sold out', @seated);
+call(GET => $lots, 'sold out', @lot);
+call(POST => '/vwr-api/assign/{event}', 'sold out', @seated);
 
 
 # ---- the waiting room
@@ -278,6 +343,34 @@ cmp_ok scalar $numbers_of_all->{events}->@*, '>=', 4, 'all events are there';
 ok call(GET => $all, 'the first by id', @operator,
         query => 'after=&limit=1')->json->{next}, 'and there are more';
 
+# lines that take no more, and what an operator says
+
+queue(POST => $check, 'ben', 'too long', event => 'long');
+queue(POST => $check, 'ben', 'full', event => 'none');
+call(POST => $activate, 'activate', @operator, event => 'none');
+wait_until { get($port, '/vwr-api/status/none')->json->{isActive} };
+is call(POST => $assign, 'full', event => 'none')->json->{code}, 'QUEUE_FULL',
+    'its code';
+
+for my $notice (map { "$_/notice/{event}" } qw(/api/queue/admin /api/admin/vwr))
+{
+    call(GET => $notice, 'none', @operator);
+    call(PUT => $notice, 'set', @operator, json => { ko => 'x', en => 'y' });
+    call(PUT => $notice, 'nothing', @operator, json => {});
+    call(GET => $notice, 'set', @operator);
+    wait_until { get($port, '/vwr-api/status/concert')->json->{notice} };
+    call(GET => $room, 'with a notice');
+    queue(GET => $status, 'ben', 'with a notice');
+    queue(POST => $check, 'ben', 'with a notice');
+    call(GET => $all, 'with a notice', @operator);
+    call(DELETE => $notice, 'ended', @operator);
+}
+
+call(PUT => "/api/admin/vwr/notice/{event}", 'set', @operator,
+     event => 'none', json => { en => 'y' });
+wait_until { get($port, '/vwr-api/status/none')->json->{notice} };
+queue(POST => $check, 'ben', 'full, with a notice', event => 'none');
+
 call(DELETE => $rate, 'rate of the configuration', @operator);
 call(POST => $deactivate, 'deactivate', @operator);
 
@@ -337,7 +430,10 @@ sub stranger ($path) {
 
 sub number ($path) {
     return $path =~ /threshold/ ? (query => 'threshold=1')
-           : $path =~ /rate/ ? (query => 'rate=1') : ();
+           : $path =~ /slots/ ? (query => 'slots=1')
+           : $path =~ /complete/ ? (query => 'user=ann')
+           : $path =~ /rate/ ? (query => 'rate=1')
+           : $path =~ /notice/ ? (json => { en => 'x' }) : ();
 }
 
 my %refused = (
@@ -355,7 +451,8 @@ my %refused = (
         call($m, $p, "$m $p", who($p), event => 'unknown', number($p));
     },
     413 => sub ($m, $p) {
-        call($m, $p, "$m $p", who($p), body => ' ' x 5000, number($p));
+        call($m, $p, "$m $p", who($p), number($p), body => ' ' x 5000,
+             $p =~ /notice/ ? (json => { en => 'x' x 5000 }) : ());
     },
     429 => sub ($m, $p) {
         my $uri = $p =~ s/\{event\}/concert/r =~ s/\{requestId\}/x/r;

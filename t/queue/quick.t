@@ -14,18 +14,19 @@ my $seed = $ENV{TEST_SEED} // int rand 1e6;
 srand $seed;
 
 my @KEYS = qw(queue active seen active-seen done revoked threshold epoch state
-              admitted used cleared leaving rate vwr admissions lost);
+              admitted used cleared leaving rate vwr admissions lost
+              slots sold ended completed notice);
 
 # active_ttl, session_max, claim_ttl, seen_ttl, restore_wait, admit_interval,
 # admit_batch, token_ttl, no stream
 my @CONF = (30_000, 120_000, 5_000, 20_000, 10_000, 100, 5, 60_000, 0);
 
-my (%sha, $threshold, $us, $quick, $equal);
+my (%sha, $threshold, $slots, $us, $quick, $equal, $refused);
 
 
 # the time is what the test says
 
-for my $name (qw(check leave step admin)) {
+for my $name (qw(check leave step admin complete)) {
     my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
                             root . "/lua/queue_$name.lua");
     my $slow = $text =~ s/call\('TIME'\)/call('MGET', 'seconds', 'us')/gr;
@@ -34,7 +35,7 @@ for my $name (qw(check leave step admin)) {
     if ($name eq 'check') {
         $slow =~ s/^if not active and not lower and .*?^end\nend\n//ms
             or die 'there is no quick way';
-        $fast =~ s/^return \{ 1, /call('INCR', 'quick')\n$&/m or die;
+        $fast =~ s/^return \{ refused or 1, /call('INCR', 'quick')\n$&/m or die;
     }
 
     $sha{fast}{$name} = $redis->cmd('SCRIPT', 'LOAD', $fast);
@@ -88,7 +89,7 @@ sub both ($script, $host, @args) {
     for my $side (qw(fast slow)) {
         $reply = $redis->cmd('EVALSHA', $sha{$side}{$script}, scalar @KEYS,
                              (map { "{$side}:$_" } @KEYS), 'e', $threshold,
-                             @CONF, @$host, @touch, $wall, @args);
+                             @CONF, $slots, @$host, @touch, $wall, @args);
         $answer{$side} = json_encode($reply);
     }
 
@@ -110,12 +111,14 @@ sub both ($script, $host, @args) {
 sub history ($n, $calls) {
     my (@places, @entries);
     my @users = map { "u$_" } 1 .. 3 + rand 10;
-    my $nothing = [ 0, 0, 0, 0, -1, 0 ];
+    my $nothing = [ 0, 0, 0, 0, -1, -1, -1, 0 ];
     my @known = ($nothing);
     my $wild = $n & 4;              # the clock
 
     $redis->flushall;
     $threshold = $n & 3;
+    $slots = pick(-1, -1, int rand 4, 3 + int rand 20);
+    my @most = (pick(-1, -1, 0, int rand 5), pick(0, 0, 4_000, 5_000, 30_000));
     $us = 1_700_000_000_000_000;
     my $activation = $us;
     $redis->cmd('HSET', "{$_}:vwr", activation => $us) for qw(fast slow);
@@ -149,8 +152,9 @@ sub history ($n, $calls) {
             $reply = both('check', $host, $user, pick(0, 0, 0, 1, 1, 2, 3, 4,
                                                         5, 5),
                           @tier1, $entry ? @$entry[1, 2] : (0, 0),
-                          $pass, map { @$_[1 .. 3] } @shown)
+                          $pass, @most, map { @$_[1 .. 3] } @shown)
                      // return;
+            $refused++ if $reply->[0] >= 6;
             push @places, [ $user, @$reply[8, 6, 7] ] if $reply->[0] == 1;
             unshift @entries, [ $user, $reply->[9],
                                 int($reply->[10] / 1000) - 5 ]
@@ -161,12 +165,23 @@ sub history ($n, $calls) {
                           pick(0, 1, 2))
                      // return;
 
+        } elsif ($x < 0.80) {
+            my ($entry) = grep { $_->[0] eq $user } @entries;
+            $reply = both('complete', $host, $user,
+                          pick(0, $entry ? $entry->[1] : 0, $us - int rand 1e7),
+                          pick(0, 1, 1, 1, 2), pick(0, 1, 2))
+                     // return;
+
         } elsif ($x < 0.93) {
-            $reply = both('step', $host, 0) // return;
+            $reply = both('step', $host, 0, pick([ -1, -1 ], [ 0, 0 ])->@*)
+                     // return;
 
         } elsif ($x < 0.98) {
-            $reply = both('admin', $host, pick([ 'clear', 0 ], [ 'set', 0 ],
-                          [ 'set', 3 ], [ 'unset', 0 ], [ 'look', 0 ])->@*)
+            $reply = both('admin', $host, pick([ 'clear', 0, -1 ],
+                          [ 'set', 0, -1 ], [ 'set', 3, -1 ],
+                          [ 'unset', 0, -1 ], [ 'look', 0, -1 ],
+                          [ 'slots', int rand 9, pick(-1, -1, 1) ],
+                          [ 'unslots', 0, -1 ])->@*)
                      // return;
 
         } else {
@@ -176,7 +191,7 @@ sub history ($n, $calls) {
             next;
         }
 
-        push @known, [ @$reply[7, 6, 3, 13, 12],
+        push @known, [ @$reply[7, 6, 3, 13, 12, 20, 21],
                        rand() < 0.3 ? 1 : 0 ];
     }
 
@@ -194,6 +209,7 @@ for (1 .. $histories) {
 
 is($same, $histories, "both ways are alike (seed $seed)");
 cmp_ok($quick, '>', $equal / 20, 'the quick way is a common one');
-note "$quick of $equal calls";
+cmp_ok($refused, '>', $equal / 200, 'joins are refused');
+note "$quick of $equal calls, $refused refused";
 
 done_testing;

@@ -22,7 +22,8 @@ my @COMMANDS = grep { !/^(?:eval|evalsha|ping|select|info|cluster|asking|sadd|sr
 
 # What a call is about; heartbeats, the clock and the schedule's own notes may
 # have come further.
-my @QUEUE = qw(queue active done revoked used cleared threshold lost);
+my @QUEUE = qw(queue active done revoked used cleared threshold lost
+               slots sold ended completed);
 my @ROOM = qw(vwr);
 
 my $events = 0;
@@ -141,6 +142,31 @@ my %queue = (
         sub ($e) { $e->admin('clear') } ],
     'a threshold' => [ sub ($e) { $e->ask('a') },
                        sub ($e) { $e->admin('set', 5) } ],
+    'a purchase' => [
+        sub ($e) { $e->{slots} = 9; $e->{in} = $e->ask('a'); $e->ask('b') },
+        sub ($e) { $e->complete('a', $e->{in}{adm}, 2) } ],
+    'another purchase' => [
+        sub ($e) { $e->admin('slots', 9);
+                   $e->complete('a', $e->ask('a')->{adm});
+                   $e->{in} = $e->ask('a') },
+        sub ($e) { $e->complete('a', $e->{in}{adm}, 3) } ],
+    'a purchase that comes late' => [
+        sub ($e) { $e->{slots} = 9; $e->{in} = $e->ask('a'); $e->leave('a') },
+        sub ($e) { $e->complete('a', 0, 1, 1) } ],
+    'a leave by the backend' => [
+        sub ($e) { $e->{slots} = 9; $e->{in} = $e->ask('a'); $e->ask('b') },
+        sub ($e) { $e->complete('a', $e->{in}{adm}, 0) } ],
+    'a session that may have bought ends' => [
+        sub ($e) {
+            $e->{slots} = 9;
+            $e->ask($_) for qw(a b c d);
+            $redis->cmd('ZADD', $e->key('active'), now_ms() - 50, 'a') },
+        sub ($e) { $e->step } ],
+    'seats' => [ sub ($e) { $e->complete('a', $e->ask('a')->{adm}) },
+                 sub ($e) { $e->admin('slots', 5, 2) } ],
+    'no seats' => [ sub ($e) { $e->complete('a', $e->ask('a')->{adm});
+                               $e->admin('slots', 5) },
+                    sub ($e) { $e->admin('unslots') } ],
     'no threshold' => [ sub ($e) { $e->admin('set', 5) },
                         sub ($e) { $e->admin('unset') } ],
 );

@@ -50,10 +50,13 @@ for my $event (@events) {
     local $site->{event} = $event;
     is $site->admin(PUT => 'threshold/%s?threshold=3')->status, 200,
        "$event: an operator";
+    is $site->admin(POST => 'complete/%s?user=c')->json->{sold}, 1,
+       "$event: a purchase";
     is operator($site, POST => "activate/$event")->status, 200,
        "$event: waiting room";
     is assign($site, 0, {}, event => $event)->json->{position}, 1,
        "$event: a ticket";
+    is $site->admin(GET => 'notice/%s')->status, 200, "$event: a notice";
 }
 
 my @scripts = map { m{(\w+)\.lua$} } glob root . '/lua/*.lua';

@@ -61,7 +61,7 @@ sub answer () {
         any(0 .. 4), 1, any(0, 5), 2, 10, $us, $us, $us - 1e9, 2 * $us, $us,
         int($us / 1000) + 60_000, -1, -1, 0, any(0, 0, 1000),
         any(0, 7, 1e12), int rand 128, any(0, 1), any(0, 0, 1e15),
-        any(0, 0, 3);
+        any(0, 0, 3), any(-1, -1, 0, 5, 1e12), any(0, 0, -1, 7, 1e15);
     push @fields, bulk(any('', '', '', 'ZADD', "x\0\xff" x 50));
 
     return array(@fields) if rand() < 0.7;

@@ -1,5 +1,6 @@
 # A FastCGI application, as php-fpm is to NGINX: answers every request with the
-# parameters that it got, as JSON with "body" added.
+# parameters that it got, as JSON with "body" added.  "header=Name:value" in the
+# query is a header of the answer.
 #
 #     my $php = Admission::FastCGI->start;
 #     fastcgi_pass 127.0.0.1:@{[ $php->port ]};
@@ -56,10 +57,13 @@ sub serve ($listen) {
         }
 
         if ($ended{+OF_STDIN}) {
+            my %param = params($got{+OF_PARAMS});
             my $body = Admission::Test::json_encode(
-                { params($got{+OF_PARAMS}), body => $got{+OF_STDIN} });
+                { %param, body => $got{+OF_STDIN} });
+            my ($header) = ($param{QUERY_STRING} // '') =~ /header=([^&]+)/;
 
             record($socket, OF_STDOUT, $id, "Content-Type: application/json\r\n"
+                                         . ($header ? "$header\r\n" : '')
                                          . "\r\n$body");
             record($socket, OF_STDOUT, $id, '');
             record($socket, OF_END, $id, "\0" x 8);

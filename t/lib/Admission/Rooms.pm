@@ -9,12 +9,14 @@ use v5.36;
 use Admission::Scripts;
 use Admission::Test;
 
-my @KEYS = Admission::Scripts::listed(vwr_step => 'keys');
+my %KEYS = map { ($_ => [ Admission::Scripts::listed("vwr_$_" => 'keys') ]) }
+           qw(assign step admin);
 
 my @HOST = qw(clock activation next serving active set_by api_rate changed
               issue wall);
 
-my @ANSWER = Admission::Scripts::listed(vwr_step => 'reply');
+my %ANSWER = map { ($_ => [ Admission::Scripts::listed("vwr_$_" => 'reply') ]) }
+             qw(assign step admin);
 
 my @NOTHING = (api_rate => -1, set_by => 'api');
 
@@ -62,19 +64,25 @@ sub call ($self, $name, @args) {
     my $host = $self->{host};
 
     my $reply = $self->{redis}->cmd(
-        'EVALSHA', $self->{sha}{$name}, scalar @KEYS,
-        (map { $self->key($_) } @KEYS), @$self{qw(rate burst)},
+        'EVALSHA', $self->{sha}{$name}, scalar $KEYS{$name}->@*,
+        (map { $self->key($_) } $KEYS{$name}->@*), @$self{qw(rate burst)},
         (map { $host->{$_} // 0 } @HOST), @args);
 
     my %answer;
-    @answer{@ANSWER} = @$reply;
+    @answer{ $ANSWER{$name}->@* } = @$reply;
     $answer{set_by} = $answer{by_config} ? 'config' : 'api';
     $self->{host} = { %answer };
     return \%answer;
 }
 
 sub step ($self)             { return $self->call('step') }
-sub assign ($self, $n = 1)   { return $self->call('assign', $n) }
+
+# max_queue, max_wait (s) and measured, as the host's event line and memory say
+
+sub assign ($self, $n = 1, %opt) {
+    return $self->call('assign', $n, $opt{max_queue} // -1,
+                       $opt{max_wait} // 0, $opt{measured} // -1);
+}
 
 # look, activate, restart, resume, deactivate, advance, rate, unrate, config
 sub admin ($self, $what = 'look', $value = 0) {

@@ -7,22 +7,26 @@ use v5.36;
 
 use Admission::Test;
 
-my @KEYS = listed(queue_check => 'keys');
+my %KEYS = map { ($_ => [ listed("queue_$_" => 'keys') ]) }
+           qw(check leave step admin complete);
 
 my @CONF = qw(threshold active_ttl session_max claim_ttl seen_ttl
-              restore_wait admit_interval admit_batch token_ttl stream);
+              restore_wait admit_interval admit_batch token_ttl stream slots);
 
 my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                claim_ttl => 120_000, seen_ttl => 600_000,
                restore_wait => 60_000, admit_interval => 100,
-               admit_batch => 100, token_ttl => 600_000, stream => 1);
+               admit_batch => 100, token_ttl => 600_000, stream => 1,
+               slots => -1, max_queue => -1, max_wait => 0);
 
-my @HOST = qw(epoch clock active clear api_threshold brief ms in_touch wall);
+my @HOST = qw(epoch clock active clear api_threshold seats sold
+              brief ms in_touch wall);
 
 # the fields of the answer, as the longest one has them
 my @ANSWER = listed(queue_step => 'reply');
 
-my @STATES = qw(out waiting in used needs_tier1 ready);
+my @STATES = qw(out waiting in used needs_tier1 ready full too_long sold_out
+                not_here bought);
 
 
 # a list at the head of a script: "keys", "args", "each", "reply"
@@ -42,7 +46,7 @@ sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', host => {}, %DEFAULT,
                        %opt }, $class;
 
-    for my $name (qw(check leave step admin)) {
+    for my $name (qw(check leave step admin complete)) {
         my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
                                 root . "/lua/queue_$name.lua");
         $self->{edit}->() for $self->{edit} ? $text : ();
@@ -59,11 +63,12 @@ sub key ($self, $name) { return "{$self->{event}}:$name" }
 # What a script answers, by name; "state" as a word.
 
 sub call ($self, $name, @args) {
-    my %host = (api_threshold => -1, $self->{host}->%*);
+    my %host = (api_threshold => -1, seats => -1, sold => -1,
+                $self->{host}->%*);
 
     my $reply = $self->{redis}->cmd(
-        'EVALSHA', $self->{sha}{$name}, scalar @KEYS,
-        (map { $self->key($_) } @KEYS), $self->{event}, @$self{@CONF},
+        'EVALSHA', $self->{sha}{$name}, scalar $KEYS{$name}->@*,
+        (map { $self->key($_) } $KEYS{$name}->@*), $self->{event}, @$self{@CONF},
         (map { $host{$_} // 0 } @HOST), @args);
 
     my %answer;
@@ -91,6 +96,7 @@ sub ask ($self, $user, %opt) {
         $t1->{at} // 0, $t1->{act} // 0,
         ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
         $entry->{adm} // 0, $entry->{exp} // 0, $opt{pass} // 0,
+        @$self{qw(max_queue max_wait)},
         map { @$_{qw(score clock epoch)} } @$places);
 }
 
@@ -101,10 +107,34 @@ sub leave ($self, $user, $beacon = 0, $held = 0) {
     return $self->call('leave', $user, $beacon ? 1 : 0, $held);
 }
 
-sub step ($self, $since = 0) { return $self->call('step', $since) }
+# waiting, inside: the scores from which on members are told
 
-sub admin ($self, $what = 'look', $value = 0) {
-    return $self->call('admin', $what, $value);
+sub step ($self, $since = 0, $waiting = -1, $inside = -1) {
+    return $self->call('step', $since, $waiting, $inside);
+}
+
+# given: so many are sold at least, of seats that are set; -1: nothing is said
+
+sub admin ($self, $what = 'look', $value = 0, $given = -1) {
+    return $self->call('admin', $what, $value, $given);
+}
+
+# by: 0 the backend, 1 an operator, 2 the user; adm 0: of the last session
+
+sub complete ($self, $user, $adm = 0, $seats = 1, $by = 0) {
+    return $self->call('complete', $user, $adm, $seats, $by);
+}
+
+
+# The first step after the next time that people are let in.
+
+sub next_step ($self) {
+    my $answer = $self->step;
+    my $slot = sub ($us) { int($us / 1000 / $self->{admit_interval}) };
+    my $from = $slot->($answer->{us});
+
+    wait_until { $answer = $self->step; $slot->($answer->{us}) > $from };
+    return $answer;
 }
 
 

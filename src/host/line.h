@@ -1,0 +1,68 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A line that takes no more, as a host knows it: who would join is refused
+ * without asking Redis.  But not who may be in it, or in the event, without
+ * showing that: the host keeps who is, as bits of a filter that may name too
+ * many and leaves nobody out.  Steps of the schedule tell it who there is, and
+ * answers who has come.
+ *
+ * Every function takes and releases the zone's lock itself, briefly.
+ */
+
+
+#ifndef _NGX_ADM_HOST_LINE_H_INCLUDED_
+#define _NGX_ADM_HOST_LINE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "event_node.h"
+#include "settings.h"
+#include "zone.h"
+
+
+/* why a line takes no more */
+#define NGX_ADM_LINE_OPEN  0
+#define NGX_ADM_LINE_FULL  1             /* so many wait */
+#define NGX_ADM_LINE_LONG  2             /* the wait would be too long */
+
+/* s after which who was refused may come again */
+#define NGX_ADM_LINE_RETRY  30
+
+
+/* what a step is to tell: who is there from these scores on; -1: nobody */
+typedef struct {
+    int64_t                     waiting;
+    int64_t                     inside;
+    ngx_uint_t                  round;          /* of telling all of them */
+} ngx_adm_line_scan_t;
+
+
+extern ngx_adm_zone_part_t  ngx_adm_line_part;
+
+
+/*
+ * Whether a user who shows neither place nor entry token is refused, and why:
+ * NGX_ADM_LINE_*.  _OPEN: Redis is to be asked, since the line may have room,
+ * the user may be in it, or it is one of those that are let through now and
+ * then.  Refusals are counted.
+ */
+ngx_uint_t ngx_adm_line_refuses(ngx_str_t *event, ngx_str_t *user);
+
+/* the same of who would get a ticket of the waiting room */
+ngx_uint_t ngx_adm_line_room_refuses(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf);
+
+/* the user waits, or is in */
+void ngx_adm_line_add(ngx_str_t *event, ngx_str_t *user);
+
+/* for a step that is about to be made, and what it told; more: not all */
+void ngx_adm_line_from(ngx_str_t *event, ngx_adm_line_scan_t *scan);
+void ngx_adm_line_told(ngx_str_t *event, ngx_adm_line_scan_t *scan,
+    ngx_uint_t more);
+
+
+#endif /* _NGX_ADM_HOST_LINE_H_INCLUDED_ */

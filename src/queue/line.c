@@ -1,0 +1,139 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What answers say of a line that takes so many, or for so long: whether one
+ * more may join, and who is there.  What is decided about a join is decided by
+ * lua/queue_check.lua.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../host/tally.h"
+#include "line.h"
+#include "ngx_http_admission_names.h"
+
+
+#define ngx_adm_queue_line_is(line)                                           \
+    ((line)->max_queue >= 0 || (line)->max_wait)
+
+
+static ngx_uint_t ngx_adm_queue_line_full(ngx_adm_queue_line_t *line,
+    ngx_adm_queue_reply_t *r);
+
+
+void
+ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
+    ngx_adm_args_t *args)
+{
+    ngx_adm_line_scan_t  scan;
+
+    scan.waiting = -1;
+    scan.inside = -1;
+    scan.round = 0;
+
+    if (ngx_adm_queue_line_is(line)) {
+        ngx_adm_line_from(event, &scan);
+    }
+
+    line->round = scan.round;
+
+    args->number[NGX_ADM_ARG_QUEUE_STEP_WAITING] = scan.waiting;
+    args->number[NGX_ADM_ARG_QUEUE_STEP_INSIDE] = scan.inside;
+}
+
+
+void
+ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
+    ngx_str_t *user, ngx_adm_queue_reply_t *r)
+{
+    size_t       i;
+    ngx_str_t    member;
+    redisReply  *members;
+
+    if (!ngx_adm_queue_line_is(line)) {
+        return;
+    }
+
+    members = r->members;
+
+    if (members && r->scan.waiting >= 0) {
+
+        for (i = 0; i < members->elements; i++) {
+            member.len = members->element[i]->len;
+            member.data = (u_char *) members->element[i]->str;
+
+            ngx_adm_line_add(event, &member);
+        }
+
+        r->scan.round = line->round;
+        ngx_adm_line_told(event, &r->scan, r->answer.more);
+    }
+
+    switch (r->answer.state) {
+
+    case NGX_ADM_QUEUE_WAITING:
+    case NGX_ADM_QUEUE_ACTIVE:
+    case NGX_ADM_QUEUE_READY:
+
+        if (user->len) {
+            ngx_adm_line_add(event, user);
+        }
+
+        break;
+
+    case NGX_ADM_QUEUE_FULL:
+        ngx_adm_tally(event, NGX_ADM_TALLY_FULL, 1);
+        break;
+
+    case NGX_ADM_QUEUE_TOO_LONG:
+        ngx_adm_tally(event, NGX_ADM_TALLY_LONG, 1);
+        break;
+
+    default:
+        break;
+    }
+
+    r->now.full = ngx_adm_queue_line_full(line, r);
+}
+
+
+/*
+ * What one who joins now, at the end, is told: where nobody waits one may be
+ * let in at once.
+ */
+
+static ngx_uint_t
+ngx_adm_queue_line_full(ngx_adm_queue_line_t *line, ngx_adm_queue_reply_t *r)
+{
+    int64_t                  wait;
+    ngx_adm_queue_answer_t  *answer;
+
+    answer = &r->answer;
+
+    if (answer->state == NGX_ADM_QUEUE_FULL) {
+        return NGX_ADM_LINE_FULL;
+    }
+
+    if (answer->state == NGX_ADM_QUEUE_TOO_LONG) {
+        return NGX_ADM_LINE_LONG;
+    }
+
+    if (answer->size == 0
+        && answer->active < answer->threshold
+        && r->now.restore == 0)
+    {
+        return NGX_ADM_LINE_OPEN;
+    }
+
+    if (line->max_queue >= 0 && answer->size >= line->max_queue) {
+        return NGX_ADM_LINE_FULL;
+    }
+
+    wait = ngx_adm_queue_estimate(answer->size + 1, answer->rate);
+
+    return (line->max_wait && wait * 1000 > (int64_t) line->max_wait)
+           ? NGX_ADM_LINE_LONG : NGX_ADM_LINE_OPEN;
+}

@@ -1,0 +1,60 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What is told of a queue's numbers, and for how long it is looked after.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "queue.h"
+
+
+ngx_uint_t
+ngx_adm_queue_next_poll(int64_t position)
+{
+    if (position == 0) {
+        return 3;
+    }
+
+    if (position <= 1000) {
+        return 1;
+    }
+
+    if (position <= 5000) {
+        return 5;
+    }
+
+    if (position <= 10000) {
+        return 10;
+    }
+
+    return position <= 100000 ? 30 : 60;
+}
+
+
+int64_t
+ngx_adm_queue_estimate(int64_t position, int64_t rate)
+{
+    if (rate > 0) {
+        return (position * 1000 + rate - 1) / rate;
+    }
+
+    return ngx_max(position / 50, 5);
+}
+
+
+ngx_uint_t
+ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named)
+{
+    return conf->sn.str.len == 0 && !named;
+}
+
+
+ngx_msec_t
+ngx_adm_queue_keep(ngx_msec_t token_ttl)
+{
+    return token_ttl + 2 * NGX_ADM_LEEWAY * 1000;
+}

@@ -1,0 +1,34 @@
+# A line that takes no more, and an operator's word, on the pages in a real
+# browser: of both tiers, without JavaScript, and the operators' own.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Admission::Browser;
+use Admission::Site;
+
+# the page is the same whatever NGINX is built with
+plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
+
+my $site = Admission::Site->start(
+    events => 'default threshold=1 vwr_rate=0 admit_interval=200ms
+                       "title=Spring Concert";
+               full threshold=0 max_queue=1 vwr_rate=0 vwr_max_queue=1;
+               long threshold=0 max_wait=1s;
+               word threshold=0 vwr_rate=0;',
+    server => <<'END');
+        location /vwr/            { admission_page tier1 next=/plain; }
+        location /vwr-api/        { admission_vwr_api; }
+        location /queue/          { admission_page tier2 next=/plain; }
+        location /control/        { admission_page admin; }
+        location /api/admin/vwr/  { admission_admin_api; }
+END
+
+browser_test('word.js', {
+    site => 'http://127.0.0.1:' . $site->port,
+    tokens => { admin => $Admission::Site::SECRETS{admin},
+                map { $_ => $site->user($_) } qw(ann ben cho dan) },
+});
+
+done_testing;
