@@ -275,6 +275,9 @@ ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
 {
     ngx_pid_t  pid;
 
+    static ngx_pid_t   alive;
+    static ngx_msec_t  seen;
+
     if (entry->asked == 0
         || ngx_adm_since(entry->asked) >= NGX_ADM_KEYS_ONCE)
     {
@@ -283,8 +286,23 @@ ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
 
     pid = entry->asking;
 
-    return pid == 0 || pid == ngx_pid || kill(pid, 0) == 0
-           || ngx_errno != NGX_ESRCH;
+    if (pid == 0 || pid == ngx_pid) {
+        return 1;
+    }
+
+    /* all who wait are about the same worker, and look at the same time */
+
+    if (pid != alive || seen != ngx_current_msec) {
+
+        if (kill(pid, 0) == -1 && ngx_errno == NGX_ESRCH) {
+            return 0;
+        }
+
+        alive = pid;
+        seen = ngx_current_msec;
+    }
+
+    return 1;
 }
 
 
