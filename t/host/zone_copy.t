@@ -90,36 +90,49 @@ ok((wait_until { !not_refused(@users) } 60), "and $revoked revocations");
 # the others have nothing to do with these, and come and go all the time
 
 my $dir = test_dir;
-my $load = Admission::Process->start(name => 'load', code => sub {
-    my $swarm = Admission::Swarm->new(connections => 20, keepalive => 0);
-    my ($n, $looked, $stop, %count) = (0, 0, 0);
 
-    my $ask;
-    $ask = sub {
-        my $event = 'queue-' . (1 + ++$n % $queues);
-        my $user = $site->user('load-' . $n % 50);
+sub load ($name) {
+    return Admission::Process->start(name => $name, code => sub {
+        my $swarm = Admission::Swarm->new(connections => 20, keepalive => 0);
+        my ($n, $looked, $stop, %count) = (0, 0, 0);
 
-        $swarm->request($nginx->port, 'POST', "/tier1/queue/check/$event",
-                        [ Authorization => "Bearer $user",
-                          'Content-Length' => 0 ], sub ($r) {
-            $count{ $r->status || $r->error }++;
-            $ask->() if !$stop;
+        my $ask;
+        $ask = sub {
+            my $event = 'queue-' . (1 + ++$n % $queues);
+            my $user = $site->user('load-' . $n % 50);
+
+            $swarm->request($nginx->port, 'POST', "/tier1/queue/check/$event",
+                            [ Authorization => "Bearer $user",
+                              'Content-Length' => 0 ], sub ($r) {
+                $count{ $r->status || $r->error }++;
+                $ask->() if !$stop;
+            });
+        };
+        $ask->() for 1 .. 8;
+
+        $swarm->run(timeout => 600, until => sub {
+            if (time - $looked > 0.1) {
+                $looked = time;
+                $stop = -e "$dir/$name.stop";
+            }
+            return $stop && !$swarm->pending;
         });
-    };
-    $ask->() for 1 .. 8;
-
-    $swarm->run(timeout => 600, until => sub {
-        if (time - $looked > 0.1) {
-            $looked = time;
-            $stop = -e "$dir/stop";
-        }
-        return $stop && !$swarm->pending;
+        write_file("$dir/$name.new", json_encode(\%count));
+        rename "$dir/$name.new", "$dir/$name.counts";
     });
-    write_file("$dir/counts.new", json_encode(\%count));
-    rename "$dir/counts.new", "$dir/counts";
-});
+}
+
+# how often each status, or what went wrong
+
+sub counts ($name, $load) {
+    write_file("$dir/$name.stop", '');
+    ok $load->wait_exit(60), 'the others stop';
+    $load->finish;
+    return json_decode(read_file("$dir/$name.counts"));
+}
 
 
+my $load = load('load');
 
 for my $size (qw(24m 4m 16m)) {
 
@@ -136,14 +149,42 @@ for my $size (qw(24m 4m 16m)) {
     ok((wait_until { !not_refused(@late) } 10), 'nor who left just then');
 }
 
-write_file("$dir/stop", '');
-ok $load->wait_exit(60), 'the others stop';
-$load->finish;
-
-my $count = json_decode(read_file("$dir/counts"));
+my $count = counts(load => $load);
 is join(' ', grep { $_ ne '200' } keys %$count), '',
     'none of their requests failed' or diag json_encode($count);
 cmp_ok $count->{200} // 0, '>', 2 * $queues, 'they had been many';
+
+# workers die at any moment of a copy, the lock of the zone before in hand as
+# well: that which copies it goes on
+
+my $killed = load('killed');
+
+for my $i (1 .. 8) {
+    my @old = $nginx->worker_pids;
+
+    $nginx->allow(map { qr/worker process $_ exited on signal 9/ } @old);
+    $site->{zone} = $i % 2 ? '24m' : '16m';
+    $nginx->configure(http => $site->http);
+
+    my $mark = $nginx->log_mark;
+    $nginx->signal('HUP');
+    select undef, undef, undef, 0.006 * $i;
+    kill KILL => @old;
+
+    ok((wait_until {
+        my @new = $nginx->worker_pids;
+        my %old = map { $_ => 1 } @old;
+        @new == 2 && !grep { $old{$_} } @new
+            and !$nginx->old_worker_pids
+            and $nginx->error_log($mark) =~ /start worker processes/
+    } 60), "old workers are killed while it is copied, $i");
+}
+
+$count = counts(killed => $killed);
+cmp_ok $count->{200} // 0, '>', 0, 'most of the others are answered';
+
+is scalar(open_rooms), 0, 'all is there: no room stands open';
+is scalar(not_refused(@users)), 0, 'nor does anybody who left get in';
 
 # without Redis there is nothing else to know it from
 
