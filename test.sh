@@ -51,5 +51,5 @@ prove -j"$jobs" "${tests[@]}" < /dev/null
 
 if [ $# = 0 ]; then
     echo 'fuzzing'
-    make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-30}"
+    make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
 fi
