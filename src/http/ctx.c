@@ -19,42 +19,38 @@ static void ngx_adm_ctx_cleanup(void *data);
 
 
 ngx_adm_ctx_t *
-ngx_adm_ctx(ngx_http_request_t *r)
+ngx_adm_ctx_find(ngx_http_request_t *r)
 {
     ngx_pool_cleanup_t  *cln;
-    ngx_adm_ctx_t       *ctx;
 
     r = r->main;
 
-    ctx = ngx_http_get_module_ctx(r, ngx_http_admission_module);
-
-    if (ctx || !(r->internal || r->filter_finalize)) {
-        return ctx;
+    if (!(r->internal || r->filter_finalize)) {
+        return NULL;
     }
 
     /* cleared by an internal redirect, or never made */
 
     for (cln = r->pool->cleanup; cln; cln = cln->next) {
         if (cln->handler == ngx_adm_ctx_cleanup) {
-            ctx = cln->data;
-            ngx_http_set_ctx(r, ctx, ngx_http_admission_module);
-            break;
+            ngx_http_set_ctx(r, cln->data, ngx_http_admission_module);
+            return cln->data;
         }
     }
 
-    return ctx;
+    return NULL;
 }
 
 
 ngx_adm_ctx_t *
-ngx_adm_ctx_get(ngx_http_request_t *r)
+ngx_adm_ctx_make(ngx_http_request_t *r)
 {
     ngx_pool_cleanup_t  *cln;
     ngx_adm_ctx_t       *ctx;
 
     r = r->main;
 
-    ctx = ngx_adm_ctx(r);
+    ctx = ngx_adm_ctx_find(r);
     if (ctx) {
         return ctx;
     }

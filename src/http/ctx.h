@@ -134,10 +134,21 @@ typedef struct {
 
 
 /* the request's context, the main request's for a subrequest; NULL: none */
-ngx_adm_ctx_t *ngx_adm_ctx(ngx_http_request_t *r);
+#define ngx_adm_ctx(r)                                                        \
+    (ngx_adm_ctx_kept(r) ? ngx_adm_ctx_kept(r) : ngx_adm_ctx_find(r))
 
 /* the same, made if there is none; NULL: no memory */
-ngx_adm_ctx_t *ngx_adm_ctx_get(ngx_http_request_t *r);
+#define ngx_adm_ctx_get(r)                                                    \
+    (ngx_adm_ctx_kept(r) ? ngx_adm_ctx_kept(r) : ngx_adm_ctx_make(r))
+
+/* where NGINX has it, unless it was cleared */
+#define ngx_adm_ctx_kept(r)                                                   \
+    ((ngx_adm_ctx_t *) ngx_http_get_module_ctx((r)->main,                     \
+                                               ngx_http_admission_module))
+
+/* for these alone */
+ngx_adm_ctx_t *ngx_adm_ctx_find(ngx_http_request_t *r);
+ngx_adm_ctx_t *ngx_adm_ctx_make(ngx_http_request_t *r);
 
 /* what Redis was asked in this pass about an entry token; NULL: nothing */
 ngx_adm_asked_t *ngx_adm_ctx_asked(ngx_http_request_t *r,
