@@ -50,17 +50,6 @@ ngx_adm_ms_since(uint32_t time)
 
 
 int64_t
-ngx_adm_wall(void)
-{
-    ngx_time_t  *tp;
-
-    tp = ngx_timeofday();
-
-    return (int64_t) tp->sec * 1000 + tp->msec;
-}
-
-
-int64_t
 ngx_adm_now_us(void)
 {
     int64_t  now;

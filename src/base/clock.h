@@ -47,7 +47,8 @@ int64_t ngx_adm_now_us(void);
 #define ngx_adm_now()  ((time_t) (ngx_adm_now_us() / 1000000))
 
 /* what time it is by the host's own clock, ms */
-int64_t ngx_adm_wall(void);
+#define ngx_adm_wall()                                                        \
+    ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))
 
 /*
  * Whether a time, us, is so far from the host's own, or ahead of it, that it

@@ -98,12 +98,22 @@ ngx_adm_cookie_trim(ngx_str_t *s, u_char *first, u_char *last)
 
 
 ngx_uint_t
-ngx_adm_cookie_suffix(ngx_adm_cookie_t *cookie, ngx_str_t *name,
-    ngx_str_t *suffix)
+ngx_adm_cookie_is(ngx_adm_cookie_t *cookie, ngx_str_t *name, ngx_str_t *suffix)
 {
-    if (cookie->name.len < name->len + 2
-        || ngx_memcmp(cookie->name.data, name->data, name->len) != 0
-        || cookie->name.data[name->len] != '-')
+    ngx_str_null(suffix);
+
+    if (cookie->name.len < name->len
+        || ngx_memcmp(cookie->name.data, name->data, name->len) != 0)
+    {
+        return 0;
+    }
+
+    if (cookie->name.len == name->len) {
+        return 1;
+    }
+
+    if (cookie->name.data[name->len] != '-'
+        || cookie->name.len == name->len + 1)
     {
         return 0;
     }

@@ -36,8 +36,8 @@ typedef struct {
  */
 ngx_uint_t ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie);
 
-/* what follows <name>- in the name of a cookie; 0: its name is another */
-ngx_uint_t ngx_adm_cookie_suffix(ngx_adm_cookie_t *cookie, ngx_str_t *name,
+/* whether it is <name>, or <name>-<suffix>; of the former it is empty */
+ngx_uint_t ngx_adm_cookie_is(ngx_adm_cookie_t *cookie, ngx_str_t *name,
     ngx_str_t *suffix);
 
 /*

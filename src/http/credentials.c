@@ -187,7 +187,7 @@ ngx_adm_credentials(ngx_http_request_t *r, ngx_adm_loc_conf_t *lcf)
 static ngx_int_t
 ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
 {
-    ngx_str_t              value, suffix, *name;
+    ngx_str_t              value, suffix;
     ngx_uint_t             kind, bearer;
     ngx_table_elt_t       *h;
     ngx_adm_cookie_t       cookie;
@@ -221,13 +221,10 @@ ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
 
         for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
 
-            name = &all->lcf->cookies[kind]->name;
-            ngx_str_null(&suffix);
-
             if ((kind == NGX_ADM_TOKEN_USER && bearer)
-                || (!ngx_adm_str_same(&cookie.name, name)
-                    && !(ngx_adm_credentials_of_event(kind)
-                         && ngx_adm_cookie_suffix(&cookie, name, &suffix))))
+                || !ngx_adm_cookie_is(&cookie, &all->lcf->cookies[kind]->name,
+                                      &suffix)
+                || (suffix.len && !ngx_adm_credentials_of_event(kind)))
             {
                 continue;
             }
@@ -314,7 +311,7 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
         return NGX_DECLINED;
     }
 
-    ngx_adm_effort_client(r->connection->sockaddr);
+    ngx_adm_effort_client = r->connection->sockaddr;
 
     /* what others issued has nothing to do with Redis, nor with its clock */
 

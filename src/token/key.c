@@ -246,13 +246,6 @@ ngx_adm_keyring_signs(ngx_adm_keyring_t *ring)
 }
 
 
-ngx_uint_t
-ngx_adm_keyring_verifies(ngx_adm_keyring_t *ring)
-{
-    return ring->keys.nelts || ring->sources.nelts;
-}
-
-
 static ngx_adm_key_t *
 ngx_adm_keyring_signer(ngx_adm_keyring_t *ring)
 {

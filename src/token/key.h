@@ -74,7 +74,8 @@ ngx_int_t ngx_adm_keyring_add(ngx_pool_t *pool, ngx_adm_keyring_t *ring,
 
 /* whether one of its secrets signs; and one of it, or a public key, verifies */
 ngx_uint_t ngx_adm_keyring_signs(ngx_adm_keyring_t *ring);
-ngx_uint_t ngx_adm_keyring_verifies(ngx_adm_keyring_t *ring);
+#define ngx_adm_keyring_verifies(ring)                                        \
+    ((ring)->keys.nelts || (ring)->sources.nelts)
 
 /*
  * One with the same secrets and sources, which have no sets yet.  NULL: no
