@@ -25,7 +25,6 @@
 #include "../base/text.h"
 #include "../host/room_state.h"
 #include "../http/bypass.h"
-#include "../http/cors.h"
 #include "../http/ctx.h"
 #include "../http/deny.h"
 #include "../http/identity.h"
@@ -273,6 +272,11 @@ ngx_adm_gate_user(ngx_adm_gate_t *g)
         return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_ERROR, g->ctx->user_why);
     }
 
+    if (g->lcf->secrets[NGX_ADM_SECRET_USER]->sources.nelts == 0) {
+        /* there is no key that might still come */
+        return NGX_OK;
+    }
+
     rc = ngx_adm_user_keys(g->request, g->ctx);
 
     if (rc == NGX_BUSY) {
@@ -435,7 +439,7 @@ ngx_adm_gate_denied(ngx_adm_gate_t *g)
         }
 
         ctx->denied = 1;
-        ngx_adm_cors_here(r, ctx);
+        ctx->cors = g->lcf->cors ? g->lcf->cors : ctx->cors;
         ctx->error_pass = r->uri_changes - 1;
         ngx_str_null(&ctx->error_uri);
     }

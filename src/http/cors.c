@@ -21,19 +21,6 @@ static ngx_int_t ngx_adm_cors_add(ngx_http_request_t *r, const char *name,
     const char *text);
 
 
-void
-ngx_adm_cors_here(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
-{
-    ngx_adm_loc_conf_t  *lcf;
-
-    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-
-    if (r == r->main && lcf->cors) {
-        ctx->cors = lcf->cors;
-    }
-}
-
-
 ngx_int_t
 ngx_adm_cors_headers(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 {

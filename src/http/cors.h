@@ -19,12 +19,6 @@
 
 
 /*
- * The answer, wherever an error_page takes it, is for the origins of the
- * location that the request is in.
- */
-void ngx_adm_cors_here(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
-
-/*
  * For the header filter, after "add_header": headers for an allowed Origin,
  * Vary for any, and none of others.  NGX_ERROR: no memory.
  */

@@ -123,7 +123,8 @@ typedef struct {
     ngx_str_t               retry_after; /* of the answer; len 0:
                                             we have none */
     ngx_array_t            *cors;        /* origins that the answer, ours or of
-                                            a denial, is for; NULL: whatever
+                                            a denial, is for, wherever an
+                                            error_page takes it; NULL: whatever
                                             the site says */
     const char             *allow;       /* methods, of a preflight; or NULL */
     ngx_str_t               uri;         /* as the request came, see

@@ -12,7 +12,6 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
-#include "cors.h"
 #include "ctx.h"
 #include "headers.h"
 #include "respond.h"
@@ -224,7 +223,10 @@ ngx_adm_respond_preflight(ngx_http_request_t *r, const char *methods)
 static ngx_int_t
 ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
 {
-    ngx_adm_ctx_t  *ctx;
+    ngx_adm_ctx_t       *ctx;
+    ngx_adm_loc_conf_t  *lcf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     ctx = ngx_adm_ctx_get(r);
     if (ctx == NULL) {
@@ -234,7 +236,10 @@ ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
     /* the header filter sees to them, after "expires" and "add_header" */
 
     ctx->no_store = 1;
-    ngx_adm_cors_here(r, ctx);
+
+    if (r == r->main && lcf->cors) {
+        ctx->cors = lcf->cors;
+    }
 
     /* a body that is not wanted is not asked for by "100 Continue" either */
 

@@ -36,6 +36,7 @@ ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     ngx_str_t            prev;
     ngx_uint_t           source;
     ngx_adm_token_e      kind;
+    ngx_adm_keyring_t   *keys;
     ngx_adm_loc_conf_t  *lcf, *last;
 
     /* a subrequest is asked by whom the request is asked by */
@@ -68,8 +69,11 @@ ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     switch (source) {
 
     case NGX_ADM_USER_JWT:
-        ngx_adm_keys_look(lcf->secrets[NGX_ADM_SECRET_USER],
-                          r->connection->log);
+        keys = lcf->secrets[NGX_ADM_SECRET_USER];
+
+        if (keys->sources.nelts) {
+            ngx_adm_keys_look(keys, r->connection->log);
+        }
 
         rc = ngx_adm_user_token(r, ctx);
         break;

@@ -57,12 +57,6 @@ ngx_adm_limit_headers(ngx_http_request_t *r, ngx_adm_limits_t *limits)
         return NGX_OK;
     }
 
-    if (ngx_adm_set_header(r, "RateLimit-Policy",
-                           &limit->conf->policy) != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
     left = &limit->conf->left_text;
 
     value.data = ngx_pnalloc(r->pool,
@@ -77,6 +71,12 @@ ngx_adm_limit_headers(ngx_http_request_t *r, ngx_adm_limits_t *limits)
     p = ngx_adm_put_number(p, ngx_adm_limit_seconds(limit));
 
     value.len = p - value.data;
+
+    if (ngx_adm_set_header(r, "RateLimit-Policy", &limit->conf->policy)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     return ngx_adm_set_header(r, "RateLimit", &value);
 }

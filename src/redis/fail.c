@@ -4,7 +4,7 @@
  *
  * The end of a connection to Redis, most of all by a failure: what is logged
  * and counted, when it may connect again, and what becomes of its calls.  And
- * what the event loop is told of it: when to come back, and whether to wait.
+ * when the event loop is to come back to it.
  */
 
 
@@ -261,33 +261,4 @@ ngx_adm_redis_arm(ngx_adm_redis_conn_t *conn, ngx_msec_t deadline)
     left = (ngx_msec_int_t) (deadline - ngx_current_msec);
 
     ngx_add_timer(&conn->timer, (ngx_msec_t) ngx_max(left, 0));
-}
-
-
-void
-ngx_adm_redis_queue_changed(ngx_adm_redis_conn_t *conn)
-{
-    ngx_uint_t             idle;
-    ngx_queue_t           *q;
-    ngx_adm_redis_call_t  *call;
-
-    idle = 1;
-
-    for (q = ngx_queue_head(&conn->calls);
-         q != ngx_queue_sentinel(&conn->calls);
-         q = ngx_queue_next(q))
-    {
-        call = ngx_queue_data(q, ngx_adm_redis_call_t, queue);
-
-        if (!ngx_exiting || (call->done && !call->background)) {
-            idle = 0;
-            break;
-        }
-    }
-
-    conn->timer.cancelable = idle;
-
-    if (conn->connection) {
-        conn->connection->idle = idle;
-    }
 }

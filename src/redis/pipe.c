@@ -4,7 +4,8 @@
  *
  * The pipeline of a connection to Redis: commands in one direction, replies in
  * the other, in the same order.  First those of the steps that set up the
- * connection, then those of the calls.
+ * connection, then those of the calls; and whether a worker that exits waits
+ * for any.
  */
 
 
@@ -138,6 +139,35 @@ ngx_adm_redis_push_buf(ngx_adm_redis_conn_t *conn, ngx_adm_redis_call_t *call,
 
     *conn->last_out = &call->links[i];
     conn->last_out = &call->links[i].next;
+}
+
+
+void
+ngx_adm_redis_queue_changed(ngx_adm_redis_conn_t *conn)
+{
+    ngx_uint_t             idle;
+    ngx_queue_t           *q;
+    ngx_adm_redis_call_t  *call;
+
+    idle = 1;
+
+    for (q = ngx_queue_head(&conn->calls);
+         q != ngx_queue_sentinel(&conn->calls);
+         q = ngx_queue_next(q))
+    {
+        call = ngx_queue_data(q, ngx_adm_redis_call_t, queue);
+
+        if (!ngx_exiting || (call->done && !call->background)) {
+            idle = 0;
+            break;
+        }
+    }
+
+    conn->timer.cancelable = idle;
+
+    if (conn->connection) {
+        conn->connection->idle = idle;
+    }
 }
 
 
