@@ -21,70 +21,98 @@
 #include "variables.h"
 
 
-static ngx_int_t ngx_adm_variable_main(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_event(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
-    ngx_str_t *event);
-static ngx_int_t ngx_adm_variable_user(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_client(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_address(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_verdict(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_reason(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_position(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_uri(ngx_http_request_t *r,
-    ngx_http_variable_value_t *v, uintptr_t data);
-static void ngx_adm_variable_set(ngx_http_variable_value_t *v,
+/* a value, empty where there is none; NGX_ERROR: no memory */
+
+typedef ngx_int_t (*ngx_adm_variable_pt)(ngx_http_request_t *r,
     ngx_str_t *value);
 
 
-/* what may ask for other variables, by the data of ngx_adm_vars */
+static ngx_int_t ngx_adm_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
+static ngx_int_t ngx_adm_variable_main(ngx_http_request_t *r,
+    ngx_adm_variable_pt get, ngx_str_t *value);
+static ngx_int_t ngx_adm_variable_event(ngx_http_request_t *r,
+    ngx_str_t *event);
+static ngx_int_t ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
+    ngx_str_t *event);
+static ngx_int_t ngx_adm_variable_user(ngx_http_request_t *r, ngx_str_t *user);
+static ngx_int_t ngx_adm_variable_client(ngx_http_request_t *r,
+    ngx_str_t *client);
+static ngx_int_t ngx_adm_variable_address(ngx_http_request_t *r,
+    ngx_str_t *address);
+static ngx_int_t ngx_adm_variable_verdict(ngx_http_request_t *r,
+    ngx_str_t *verdict);
+static ngx_int_t ngx_adm_variable_reason(ngx_http_request_t *r,
+    ngx_str_t *reason);
+static ngx_int_t ngx_adm_variable_position(ngx_http_request_t *r,
+    ngx_str_t *position);
+static ngx_int_t ngx_adm_variable_uri(ngx_http_request_t *r, ngx_str_t *uri);
 
-static ngx_http_get_variable_pt  ngx_adm_main_getters[] = {
-    ngx_adm_variable_event,
-    ngx_adm_variable_user,
-    ngx_adm_variable_client };
 
-
-#define GET(name, data)                                                       \
-    ngx_adm_variable_##name, data, NGX_HTTP_VAR_NOCACHEABLE, 0
-
-static ngx_http_variable_t  ngx_adm_vars[] = {
-
-    { ngx_string("admission_event"), NULL, GET(main, 0) },
-    { ngx_string("admission_user"), NULL, GET(main, 1) },
-    { ngx_string("admission_client"), NULL, GET(main, 2) },
-    { ngx_string("admission_address"), NULL, GET(address, 0) },
-    { ngx_string("admission_verdict"), NULL, GET(verdict, 0) },
-    { ngx_string("admission_reason"), NULL, GET(reason, 0) },
-    { ngx_string("admission_position"), NULL, GET(position, 0) },
-    { ngx_string("admission_uri"), NULL, GET(uri, 0) },
-
-    ngx_http_null_variable };
+static struct {
+    ngx_str_t               name;
+    ngx_adm_variable_pt     get;
+    ngx_uint_t              main;        /* bool: it may ask for other
+                                            variables, the main request's */
+}  ngx_adm_vars[] = {
+    { ngx_string("admission_event"), ngx_adm_variable_event, 1 },
+    { ngx_string("admission_user"), ngx_adm_variable_user, 1 },
+    { ngx_string("admission_client"), ngx_adm_variable_client, 1 },
+    { ngx_string("admission_address"), ngx_adm_variable_address, 0 },
+    { ngx_string("admission_verdict"), ngx_adm_variable_verdict, 0 },
+    { ngx_string("admission_reason"), ngx_adm_variable_reason, 0 },
+    { ngx_string("admission_position"), ngx_adm_variable_position, 0 },
+    { ngx_string("admission_uri"), ngx_adm_variable_uri, 0 },
+    { ngx_null_string, NULL, 0 }
+};
 
 
 ngx_int_t
 ngx_adm_add_variables(ngx_conf_t *cf)
 {
-    ngx_http_variable_t  *var, *v;
+    ngx_uint_t            i;
+    ngx_http_variable_t  *var;
 
-    for (v = ngx_adm_vars; v->name.len; v++) {
+    for (i = 0; ngx_adm_vars[i].get; i++) {
 
-        var = ngx_http_add_variable(cf, &v->name, v->flags);
+        var = ngx_http_add_variable(cf, &ngx_adm_vars[i].name,
+                                    NGX_HTTP_VAR_NOCACHEABLE);
         if (var == NULL) {
             return NGX_ERROR;
         }
 
-        var->get_handler = v->get_handler;
-        var->data = v->data;
+        var->get_handler = ngx_adm_variable;
+        var->data = i;
     }
+
+    return NGX_OK;
+}
+
+
+/* an empty value is none: "-" in a log */
+
+static ngx_int_t
+ngx_adm_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
+{
+    ngx_int_t  rc;
+    ngx_str_t  value;
+
+    ngx_str_null(&value);
+
+    rc = ngx_adm_vars[data].main
+         ? ngx_adm_variable_main(r, ngx_adm_vars[data].get, &value)
+         : ngx_adm_vars[data].get(r, &value);
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    v->len = value.len;
+    v->data = value.data;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = (value.len == 0);
 
     return NGX_OK;
 }
@@ -98,25 +126,23 @@ ngx_adm_add_variables(ngx_conf_t *cf)
  */
 
 static ngx_int_t
-ngx_adm_variable_main(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_main(ngx_http_request_t *r, ngx_adm_variable_pt get,
+    ngx_str_t *value)
 {
     size_t                      size;
     ngx_int_t                   rc;
     ngx_http_request_t         *main;
-    ngx_http_get_variable_pt    get;
     ngx_http_variable_value_t  *variables, *copy;
     ngx_http_core_main_conf_t  *cmcf;
     ngx_adm_loc_conf_t         *lcf;
 
-    get = ngx_adm_main_getters[data];
     main = r->main;
     lcf = ngx_http_get_module_loc_conf(main, ngx_http_admission_module);
 
     if (r == main
         || (lcf->event == NULL && lcf->user->source != NGX_ADM_USER_VARIABLE))
     {
-        return get(main, v, 0);
+        return get(main, value);
     }
 
     cmcf = ngx_http_get_module_main_conf(main, ngx_http_core_module);
@@ -132,7 +158,7 @@ ngx_adm_variable_main(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 
     main->variables = copy;
 
-    rc = get(main, v, 0);
+    rc = get(main, value);
 
     main->variables = variables;
 
@@ -145,11 +171,9 @@ ngx_adm_variable_main(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 /* the event of the path at an API, else that of the request, of the token */
 
 static ngx_int_t
-ngx_adm_variable_event(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_event(ngx_http_request_t *r, ngx_str_t *event)
 {
     ngx_int_t       rc;
-    ngx_str_t       event;
     ngx_adm_ctx_t  *ctx;
 
     ctx = ngx_adm_ctx_get(r);
@@ -158,40 +182,30 @@ ngx_adm_variable_event(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     }
 
     if (ctx->api && ctx->api->event.len) {
-        ngx_adm_variable_set(v, &ctx->api->event);
+        *event = ctx->api->event;
         return NGX_OK;
     }
 
-    ngx_str_null(&event);
-
     if (ctx->event_asked) {
         ngx_adm_cyclic(r, ctx);
-        ngx_adm_variable_set(v, &event);
-
         return NGX_OK;
     }
 
     ctx->event_asked = 1;
 
-    rc = ngx_adm_request_event(r, &event);
+    rc = ngx_adm_request_event(r, event);
 
     if (rc == NGX_DECLINED) {
-        rc = ngx_adm_entry_event(r, ctx, &event);
+        rc = ngx_adm_entry_event(r, ctx, event);
     }
 
     ctx->event_asked = 0;
 
-    if (rc == NGX_ERROR) {
-        return NGX_ERROR;
-    }
-
     if (ctx->cyclic) {
-        ngx_str_null(&event);
+        ngx_str_null(event);
     }
 
-    ngx_adm_variable_set(v, &event);
-
-    return NGX_OK;
+    return rc;
 }
 
 
@@ -242,8 +256,7 @@ ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx, ngx_str_t *event)
 
 
 static ngx_int_t
-ngx_adm_variable_user(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_user(ngx_http_request_t *r, ngx_str_t *user)
 {
     ngx_adm_ctx_t  *ctx;
 
@@ -253,7 +266,7 @@ ngx_adm_variable_user(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return NGX_ERROR;
     }
 
-    ngx_adm_variable_set(v, &ctx->user.id);
+    *user = ctx->user.id;
 
     return NGX_OK;
 }
@@ -262,105 +275,72 @@ ngx_adm_variable_user(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 /* the user, or the address of one who is not known */
 
 static ngx_int_t
-ngx_adm_variable_client(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_client(ngx_http_request_t *r, ngx_str_t *client)
 {
-    ngx_str_t  user, client;
+    ngx_str_t  user;
 
-    if (ngx_adm_variable_user(r, v, 0) != NGX_OK) {
+    if (ngx_adm_variable_user(r, &user) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    user.len = v->len;
-    user.data = v->data;
-
-    if (ngx_adm_client_name(r, &user, NGX_ADM_IPV6_PREFIX, &client) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    ngx_adm_variable_set(v, &client);
-
-    return NGX_OK;
+    return ngx_adm_client_name(r, &user, NGX_ADM_IPV6_PREFIX, client);
 }
 
 
 static ngx_int_t
-ngx_adm_variable_address(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_address(ngx_http_request_t *r, ngx_str_t *address)
 {
-    ngx_str_t  address;
-
-    if (ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, &address) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    ngx_adm_variable_set(v, &address);
-
-    return NGX_OK;
+    return ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, address);
 }
 
 
 static ngx_int_t
-ngx_adm_variable_verdict(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_verdict(ngx_http_request_t *r, ngx_str_t *verdict)
 {
-    ngx_adm_ctx_t      *ctx;
-    ngx_adm_verdict_e   verdict;
-
-    ctx = ngx_adm_ctx(r);
-
-    verdict = ctx ? ctx->verdict : NGX_ADM_VERDICT_NONE;
-
-    ngx_adm_variable_set(v, &ngx_adm_verdicts[verdict]);
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_adm_variable_reason(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
-{
-    ngx_str_t       reason;
     ngx_adm_ctx_t  *ctx;
 
     ctx = ngx_adm_ctx(r);
 
-    ngx_str_null(&reason);
+    *verdict = ngx_adm_verdicts[ctx ? ctx->verdict : NGX_ADM_VERDICT_NONE];
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_variable_reason(ngx_http_request_t *r, ngx_str_t *reason)
+{
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = ngx_adm_ctx(r);
 
     if (ctx && ctx->reason) {
-        reason.data = (u_char *) ctx->reason;
-        reason.len = ngx_strlen(ctx->reason);
+        reason->data = (u_char *) ctx->reason;
+        reason->len = ngx_strlen(ctx->reason);
     }
-
-    ngx_adm_variable_set(v, &reason);
 
     return NGX_OK;
 }
 
 
 static ngx_int_t
-ngx_adm_variable_position(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_position(ngx_http_request_t *r, ngx_str_t *position)
 {
-    ngx_str_t       position;
     ngx_adm_ctx_t  *ctx;
 
     ctx = ngx_adm_ctx(r);
 
-    ngx_str_null(&position);
-
-    if (ctx && ctx->position > 0) {
-        position.data = ngx_pnalloc(r->pool, NGX_INT64_LEN);
-        if (position.data == NULL) {
-            return NGX_ERROR;
-        }
-
-        position.len = ngx_sprintf(position.data, "%L",
-                                   ctx->position) - position.data;
+    if (ctx == NULL || ctx->position <= 0) {
+        return NGX_OK;
     }
 
-    ngx_adm_variable_set(v, &position);
+    position->data = ngx_pnalloc(r->pool, NGX_INT64_LEN);
+    if (position->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    position->len = ngx_sprintf(position->data, "%L",
+                                ctx->position) - position->data;
 
     return NGX_OK;
 }
@@ -372,37 +352,18 @@ ngx_adm_variable_position(ngx_http_request_t *r, ngx_http_variable_value_t *v,
  */
 
 static ngx_int_t
-ngx_adm_variable_uri(ngx_http_request_t *r, ngx_http_variable_value_t *v,
-    uintptr_t data)
+ngx_adm_variable_uri(ngx_http_request_t *r, ngx_str_t *uri)
 {
-    ngx_str_t       uri;
     ngx_adm_ctx_t  *ctx;
 
     ctx = ngx_adm_ctx(r);
 
-    ngx_str_null(&uri);
-
     if (ctx && ctx->uri.len) {
-        uri = ctx->uri;
+        *uri = ctx->uri;
 
     } else if (!r->main->internal) {
-        uri = r->main->uri;
+        *uri = r->main->uri;
     }
 
-    ngx_adm_variable_set(v, &uri);
-
     return NGX_OK;
-}
-
-
-/* an empty value is none: "-" in a log */
-
-static void
-ngx_adm_variable_set(ngx_http_variable_value_t *v, ngx_str_t *value)
-{
-    v->len = value->len;
-    v->data = value->data;
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = (value->len == 0);
 }

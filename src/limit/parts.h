@@ -5,11 +5,10 @@
  * Inside of rate limits: the windows of a request.  Only these include this;
  * the first calls the next two:
  *
- *   limit.c          judges the request by them
- *   limit_collect.c  which they are
- *   limit_key.c      and what each is known by
- *   limit_ask.c      Redis and what it says
- *   limit_answer.c   what the client is told of them
+ *   limit.c    judges the request by them
+ *   collect.c  which they are
+ *   ask.c      Redis and what it says
+ *   answer.c   what the client is told of them
  */
 
 
@@ -83,13 +82,6 @@ struct ngx_adm_limits_s {
  */
 ngx_int_t ngx_adm_limits_collect(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_array_t *confs);
-
-/*
- * The key of the request's window, with prefix, from its pool; NGX_DECLINED:
- * nobody is limited.
- */
-ngx_int_t ngx_adm_limit_key(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
-    ngx_adm_limit_conf_t *conf, ngx_str_t *key);
 
 /*
  * Asks Redis about those to be asked about: NGX_AGAIN, and the request is
