@@ -23,7 +23,6 @@
 
 #include "../base/reason.h"
 #include "../base/text.h"
-#include "../host/room_state.h"
 #include "../http/bypass.h"
 #include "../http/ctx.h"
 #include "../http/deny.h"

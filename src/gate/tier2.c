@@ -14,7 +14,6 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
-#include "../base/text.h"
 #include "../host/doubt.h"
 #include "../http/entry.h"
 #include "../queue/queue.h"

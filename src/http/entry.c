@@ -16,7 +16,6 @@
 #include "../base/text.h"
 #include "../host/event_state.h"
 #include "../host/revoked.h"
-#include "../host/room_state.h"
 #include "credentials.h"
 #include "ctx.h"
 #include "entry.h"

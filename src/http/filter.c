@@ -20,7 +20,6 @@
 #include "cors.h"
 #include "ctx.h"
 #include "headers.h"
-#include "respond.h"
 
 
 static ngx_int_t ngx_adm_filter_policy(ngx_http_request_t *r,

@@ -11,7 +11,6 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "../base/compat.h"
 #include "../base/text.h"
 #include "../host/settings.h"
 #include "credentials.h"

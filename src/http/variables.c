@@ -13,7 +13,6 @@
 
 #include "../base/address.h"
 #include "../base/reason.h"
-#include "../base/text.h"
 #include "api.h"
 #include "ctx.h"
 #include "entry.h"

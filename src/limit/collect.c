@@ -19,7 +19,6 @@
 
 #include "../base/address.h"
 #include "../base/text.h"
-#include "../host/args.h"
 #include "../http/user.h"
 #include "local.h"
 #include "parts.h"

@@ -38,8 +38,8 @@ static void ngx_adm_redis_info_reply(ngx_adm_redis_conn_t *conn,
     redisReply *reply);
 static void ngx_adm_redis_look_at_policy(ngx_adm_redis_conn_t *conn,
     redisReply *reply);
-static ngx_uint_t ngx_adm_redis_is_elsewhere(ngx_adm_redis_conn_t *conn,
-    redisReply *reply);
+static ngx_uint_t ngx_adm_redis_step_refused(ngx_adm_redis_conn_t *conn,
+    redisReply *reply, const char *command, const char *cut);
 static void ngx_adm_redis_step_done(ngx_adm_redis_conn_t *conn);
 static void ngx_adm_redis_serve(ngx_adm_redis_conn_t *conn);
 
@@ -400,79 +400,42 @@ ngx_adm_redis_greet(ngx_adm_redis_conn_t *conn)
 static void
 ngx_adm_redis_auth_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 {
-    char  *p, text[128];
+    /* "unknown command 'AUTH', with args beginning with: ..." */
 
-    if (ngx_adm_redis_is_elsewhere(conn, reply)) {
-        return;
+    if (!ngx_adm_redis_step_refused(conn, reply, "AUTH", "'`\"")) {
+        ngx_adm_redis_step_done(conn);
     }
-
-    if (reply->type == REDIS_REPLY_ERROR) {
-
-        ngx_adm_redis_text(text, sizeof(text), reply);
-
-        /* "unknown command 'AUTH', with args beginning with: ..." */
-
-        p = strpbrk(text, "'`\"");
-        if (p) {
-            *p = '\0';
-        }
-
-        ngx_adm_redis_fail(conn, ngx_adm_redis_refused,
-                           0, "AUTH failed: %s", text);
-        return;
-    }
-
-    ngx_adm_redis_step_done(conn);
 }
 
 
 static void
 ngx_adm_redis_select_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 {
-    char  text[128];
-
-    if (ngx_adm_redis_is_elsewhere(conn, reply)) {
-        return;
+    if (!ngx_adm_redis_step_refused(conn, reply, "SELECT", "")) {
+        ngx_adm_redis_step_done(conn);
     }
-
-    if (reply->type == REDIS_REPLY_ERROR) {
-        ngx_adm_redis_text(text, sizeof(text), reply);
-        ngx_adm_redis_fail(conn, ngx_adm_redis_refused,
-                           0, "SELECT failed: %s", text);
-        return;
-    }
-
-    ngx_adm_redis_step_done(conn);
 }
 
 
 static void
 ngx_adm_redis_ping_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 {
-    char  text[128];
-
-    if (ngx_adm_redis_is_elsewhere(conn, reply)) {
-        return;
-    }
-
     /* a user who may not PING has been answered as well */
 
-    if (reply->type == REDIS_REPLY_ERROR && !ngx_adm_redis_is(reply, "NOPERM"))
+    if ((reply->type == REDIS_REPLY_ERROR && ngx_adm_redis_is(reply, "NOPERM"))
+        || !ngx_adm_redis_step_refused(conn, reply, "PING", ""))
     {
-        ngx_adm_redis_text(text, sizeof(text), reply);
-        ngx_adm_redis_fail(conn, ngx_adm_redis_refused,
-                           0, "PING failed: %s", text);
-        return;
+        ngx_adm_redis_step_done(conn);
     }
-
-    ngx_adm_redis_step_done(conn);
 }
 
 
 static void
 ngx_adm_redis_info_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 {
-    if (ngx_adm_redis_is_elsewhere(conn, reply)) {
+    if (reply->type == REDIS_REPLY_ERROR && ngx_adm_redis_is_wrong_node(reply)
+        && ngx_adm_redis_step_refused(conn, reply, "INFO", ""))
+    {
         return;
     }
 
@@ -507,20 +470,32 @@ ngx_adm_redis_look_at_policy(ngx_adm_redis_conn_t *conn, redisReply *reply)
 }
 
 
-/* 1: this is not the node that runs calls, and the connection has failed */
+/*
+ * 1: it is an error, and the connection has failed by it, if only because this
+ * is not the node that runs calls.  The text is cut at some characters.
+ */
 
 static ngx_uint_t
-ngx_adm_redis_is_elsewhere(ngx_adm_redis_conn_t *conn, redisReply *reply)
+ngx_adm_redis_step_refused(ngx_adm_redis_conn_t *conn, redisReply *reply,
+    const char *command, const char *cut)
 {
     char  text[128];
 
-    if (reply->type != REDIS_REPLY_ERROR || !ngx_adm_redis_is_wrong_node(reply))
-    {
+    if (reply->type != REDIS_REPLY_ERROR) {
         return 0;
     }
 
     ngx_adm_redis_text(text, sizeof(text), reply);
-    ngx_adm_redis_fail(conn, ngx_adm_redis_wrong_node, 0, "%s", text);
+
+    if (ngx_adm_redis_is_wrong_node(reply)) {
+        ngx_adm_redis_fail(conn, ngx_adm_redis_wrong_node, 0, "%s", text);
+        return 1;
+    }
+
+    text[strcspn(text, cut)] = '\0';
+
+    ngx_adm_redis_fail(conn, ngx_adm_redis_refused, 0, "%s failed: %s", command,
+                       text);
     return 1;
 }
 
