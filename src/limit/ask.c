@@ -48,7 +48,7 @@ ngx_adm_limits_ask(ngx_http_request_t *r, ngx_adm_limits_t *limits)
     }
 
     n = limits->nasked;
-    each = ngx_adm_redis_one_node(redis) ? n : 1;
+    each = (n > 1 && !ngx_adm_redis_one_node(redis)) ? 1 : n;
 
     call = limits->calls;
 

@@ -259,9 +259,10 @@ ngx_adm_redis_conn_send(ngx_adm_redis_conn_t *conn, ngx_adm_redis_call_t *call)
     call->late = 0;
     call->limit = ngx_current_msec + call->wait;
 
+    ngx_adm_redis_arm(conn, call->deadline);
+
     ngx_queue_insert_tail(&conn->calls, &call->queue);
     ngx_adm_redis_queue_changed(conn);
-    ngx_adm_redis_arm(conn, call->deadline);
 
     if (conn->state == ngx_adm_redis_ready) {
         ngx_adm_redis_push(conn, call);
