@@ -28,8 +28,8 @@ typedef ngx_int_t (*ngx_adm_variable_pt)(ngx_http_request_t *r,
 
 static ngx_int_t ngx_adm_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
-static ngx_int_t ngx_adm_variable_main(ngx_http_request_t *r,
-    ngx_adm_variable_pt get, ngx_str_t *value);
+static ngx_int_t ngx_adm_main_variable(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_adm_variable_event(ngx_http_request_t *r,
     ngx_str_t *event);
 static ngx_int_t ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
@@ -48,40 +48,40 @@ static ngx_int_t ngx_adm_variable_position(ngx_http_request_t *r,
 static ngx_int_t ngx_adm_variable_uri(ngx_http_request_t *r, ngx_str_t *uri);
 
 
-static struct {
-    ngx_str_t               name;
-    ngx_adm_variable_pt     get;
-    ngx_uint_t              main;        /* bool: it may ask for other
-                                            variables, the main request's */
-}  ngx_adm_vars[] = {
-    { ngx_string("admission_event"), ngx_adm_variable_event, 1 },
-    { ngx_string("admission_user"), ngx_adm_variable_user, 1 },
-    { ngx_string("admission_client"), ngx_adm_variable_client, 1 },
-    { ngx_string("admission_address"), ngx_adm_variable_address, 0 },
-    { ngx_string("admission_verdict"), ngx_adm_variable_verdict, 0 },
-    { ngx_string("admission_reason"), ngx_adm_variable_reason, 0 },
-    { ngx_string("admission_position"), ngx_adm_variable_position, 0 },
-    { ngx_string("admission_uri"), ngx_adm_variable_uri, 0 },
-    { ngx_null_string, NULL, 0 }
-};
+/* a main_variable may ask for other variables */
+
+#define GET(handler, name)                                                    \
+    ngx_adm_##handler, (uintptr_t) ngx_adm_variable_##name,                   \
+    NGX_HTTP_VAR_NOCACHEABLE, 0
+
+static ngx_http_variable_t  ngx_adm_vars[] = {
+
+    { ngx_string("admission_event"), NULL, GET(main_variable, event) },
+    { ngx_string("admission_user"), NULL, GET(main_variable, user) },
+    { ngx_string("admission_client"), NULL, GET(main_variable, client) },
+    { ngx_string("admission_address"), NULL, GET(variable, address) },
+    { ngx_string("admission_verdict"), NULL, GET(variable, verdict) },
+    { ngx_string("admission_reason"), NULL, GET(variable, reason) },
+    { ngx_string("admission_position"), NULL, GET(variable, position) },
+    { ngx_string("admission_uri"), NULL, GET(variable, uri) },
+
+    ngx_http_null_variable };
 
 
 ngx_int_t
 ngx_adm_add_variables(ngx_conf_t *cf)
 {
-    ngx_uint_t            i;
-    ngx_http_variable_t  *var;
+    ngx_http_variable_t  *var, *v;
 
-    for (i = 0; ngx_adm_vars[i].get; i++) {
+    for (v = ngx_adm_vars; v->name.len; v++) {
 
-        var = ngx_http_add_variable(cf, &ngx_adm_vars[i].name,
-                                    NGX_HTTP_VAR_NOCACHEABLE);
+        var = ngx_http_add_variable(cf, &v->name, v->flags);
         if (var == NULL) {
             return NGX_ERROR;
         }
 
-        var->get_handler = ngx_adm_variable;
-        var->data = i;
+        var->get_handler = v->get_handler;
+        var->data = v->data;
     }
 
     return NGX_OK;
@@ -94,16 +94,14 @@ static ngx_int_t
 ngx_adm_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
-    ngx_int_t  rc;
-    ngx_str_t  value;
+    ngx_str_t            value;
+    ngx_adm_variable_pt  get;
+
+    get = (ngx_adm_variable_pt) data;
 
     ngx_str_null(&value);
 
-    rc = ngx_adm_vars[data].main
-         ? ngx_adm_variable_main(r, ngx_adm_vars[data].get, &value)
-         : ngx_adm_vars[data].get(r, &value);
-
-    if (rc == NGX_ERROR) {
+    if (get(r, &value) == NGX_ERROR) {
         return NGX_ERROR;
     }
 
@@ -125,8 +123,8 @@ ngx_adm_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
  */
 
 static ngx_int_t
-ngx_adm_variable_main(ngx_http_request_t *r, ngx_adm_variable_pt get,
-    ngx_str_t *value)
+ngx_adm_main_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
+    uintptr_t data)
 {
     size_t                      size;
     ngx_int_t                   rc;
@@ -141,7 +139,7 @@ ngx_adm_variable_main(ngx_http_request_t *r, ngx_adm_variable_pt get,
     if (r == main
         || (lcf->event == NULL && lcf->user->source != NGX_ADM_USER_VARIABLE))
     {
-        return get(main, value);
+        return ngx_adm_variable(main, v, data);
     }
 
     cmcf = ngx_http_get_module_main_conf(main, ngx_http_core_module);
@@ -157,7 +155,7 @@ ngx_adm_variable_main(ngx_http_request_t *r, ngx_adm_variable_pt get,
 
     main->variables = copy;
 
-    rc = get(main, value);
+    rc = ngx_adm_variable(main, v, data);
 
     main->variables = variables;
 
