@@ -32,6 +32,7 @@
 #include "host/touch.h"
 #include "host/unlisted.h"
 #include "host/zone.h"
+#include "limit/fallback.h"
 #include "limit/local.h"
 #include "parts.h"
 #include "queue/news.h"
@@ -60,6 +61,7 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_shares_part,
     &ngx_adm_revoked_part,
     &ngx_adm_category_part,
+    &ngx_adm_fallback_part,
     &ngx_adm_windows_part,
     &ngx_adm_buckets_part,
     &ngx_adm_answers_part,

@@ -15,6 +15,7 @@
 
 #include "../base/reason.h"
 #include "../host/category.h"
+#include "fallback.h"
 #include "limit.h"
 #include "local.h"
 #include "parts.h"

@@ -18,8 +18,6 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "../base/clock.h"
-#include "../host/touch.h"
 #include "local.h"
 
 
@@ -36,16 +34,6 @@
  * many, wherever in a cell the first of them is.
  */
 #define NGX_ADM_WINDOW_LOG    800
-
-/* ms that Redis has to answer for before it is said to do so again */
-#define NGX_ADM_LIMIT_STEADY  1000
-
-/*
- * ms without a request that it left to "fail=", after which its answers to
- * others tell that it is back: who is asked so seldom may not be for hours.
- */
-#define NGX_ADM_LIMIT_IDLE    10000
-
 
 /* of the requests of a window, the earliest first; ms, as the clock's */
 typedef struct ngx_adm_times_s  ngx_adm_times_t;
@@ -96,25 +84,12 @@ typedef struct {
 } ngx_adm_windows_t;
 
 
-/* whether Redis answers for limits; without a lock but for the windows */
-typedef struct {
-    ngx_adm_windows_t   *windows;    /* NULL: none yet */
-    ngx_atomic_t         alone;      /* bool: it did not answer */
-    ngx_msec_t           missed;     /* when last */
-    ngx_msec_t           since;      /* and first */
-} ngx_adm_limits_alone_t;
+/* NULL: there are none yet */
+#define ngx_adm_windows(zone)                                                 \
+    (*(ngx_adm_windows_t **) ngx_adm_zone_data(zone, &ngx_adm_windows_part))
 
 
-#define ngx_adm_limits(zone)                                                  \
-    ((ngx_adm_limits_alone_t *)                                               \
-        ngx_adm_zone_data(zone, &ngx_adm_windows_part))
-
-
-static ngx_uint_t ngx_adm_limit_over(ngx_adm_limits_alone_t *limits);
-static ngx_uint_t ngx_adm_limit_end(ngx_adm_limits_alone_t *limits);
-static ngx_msec_t ngx_adm_limit_time(ngx_adm_limits_alone_t *limits);
 static void ngx_adm_windows_empty(ngx_adm_zone_t *zone);
-static void ngx_adm_windows_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
 static ngx_uint_t ngx_adm_windows_yield(ngx_adm_zone_t *zone);
 static ngx_uint_t ngx_adm_window_logs(ngx_adm_limit_conf_t *conf);
 static ngx_adm_windows_t *ngx_adm_windows_locked(ngx_adm_zone_t *zone);
@@ -141,9 +116,8 @@ static void ngx_adm_window_delete_locked(ngx_adm_windows_t *windows,
 
 
 ngx_adm_zone_part_t  ngx_adm_windows_part = {
-    .size = sizeof(ngx_adm_limits_alone_t),
+    .size = sizeof(ngx_adm_windows_t *),
     .empty = ngx_adm_windows_empty,
-    .copy = ngx_adm_windows_copy,
     .yield = ngx_adm_windows_yield };
 
 
@@ -212,7 +186,7 @@ ngx_adm_limit_local_back(ngx_adm_limit_t *limit)
 
     ngx_adm_zone_lock(zone);
 
-    windows = ngx_adm_limits(zone)->windows;
+    windows = ngx_adm_windows(zone);
     window = ngx_adm_window_get_locked(windows, hash, 0);
 
     if (window) {
@@ -223,122 +197,10 @@ ngx_adm_limit_local_back(ngx_adm_limit_t *limit)
 }
 
 
-ngx_uint_t
-ngx_adm_limit_changed(ngx_uint_t answered)
-{
-    ngx_adm_limits_alone_t  *limits;
-
-    limits = ngx_adm_limits(ngx_adm_zone);
-
-    if (!answered) {
-
-        if (ngx_adm_limit_over(limits) && ngx_adm_limit_end(limits)) {
-            /* another time, but nobody was told of the end of the last */
-
-            limits->since = ngx_current_msec;
-            limits->missed = ngx_current_msec;
-
-            (void) ngx_atomic_cmp_set(&limits->alone, 0, 1);
-
-            return 0;
-        }
-
-        limits->missed = ngx_current_msec;
-
-        if (limits->alone) {
-            return 0;
-        }
-
-        limits->since = ngx_current_msec;
-
-        return ngx_atomic_cmp_set(&limits->alone, 0, 1);
-    }
-
-    /* while some are answered and some are not, that is no change */
-
-    if (!limits->alone
-        || (ngx_msec_int_t) (ngx_current_msec - limits->missed)
-           < NGX_ADM_LIMIT_STEADY)
-    {
-        return 0;
-    }
-
-    return ngx_adm_limit_end(limits);
-}
-
-
-ngx_msec_t
-ngx_adm_limit_alone(ngx_uint_t *now)
-{
-    ngx_adm_limits_alone_t  *limits;
-
-    limits = ngx_adm_limits(ngx_adm_zone);
-
-    *now = limits->alone && !ngx_adm_limit_over(limits);
-
-    return limits->alone ? ngx_adm_limit_time(limits) : 0;
-}
-
-
-/* whether it is back, as far as one can tell that no limit has asked since */
-
-static ngx_uint_t
-ngx_adm_limit_over(ngx_adm_limits_alone_t *limits)
-{
-    ngx_msec_t  missed, heard;
-
-    missed = ngx_adm_since(limits->missed);
-
-    return limits->alone
-           && missed >= NGX_ADM_LIMIT_IDLE
-           && ngx_adm_heard(&heard) == NGX_OK
-           && heard < missed;
-}
-
-
-/* returns 1 for the one that ended it */
-
-static ngx_uint_t
-ngx_adm_limit_end(ngx_adm_limits_alone_t *limits)
-{
-    if (!ngx_atomic_cmp_set(&limits->alone, 1, 0)) {
-        return 0;
-    }
-
-    ngx_adm_count_n(NGX_ADM_COUNT_FALLBACK, ngx_adm_limit_time(limits));
-
-    return 1;
-}
-
-
-/* workers may have looked at their clocks in another order */
-
-static ngx_msec_t
-ngx_adm_limit_time(ngx_adm_limits_alone_t *limits)
-{
-    ngx_msec_int_t  ms;
-
-    ms = (ngx_msec_int_t) (limits->missed - limits->since);
-
-    return ngx_max(ms, 0);
-}
-
-
-/* windows begin anew; for how long limits have gone on alone stays */
-
 static void
 ngx_adm_windows_empty(ngx_adm_zone_t *zone)
 {
-    ngx_adm_limits(zone)->windows = NULL;
-}
-
-
-static void
-ngx_adm_windows_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
-{
-    *ngx_adm_limits(zone) = *ngx_adm_limits(ozone);
-
-    ngx_adm_windows_empty(zone);
+    ngx_adm_windows(zone) = NULL;
 }
 
 
@@ -347,7 +209,7 @@ ngx_adm_windows_yield(ngx_adm_zone_t *zone)
 {
     ngx_adm_windows_t  *windows;
 
-    windows = ngx_adm_limits(zone)->windows;
+    windows = ngx_adm_windows(zone);
 
     if (windows == NULL) {
         return 0;
@@ -369,8 +231,8 @@ ngx_adm_windows_locked(ngx_adm_zone_t *zone)
     ngx_uint_t          i, n;
     ngx_adm_windows_t  *windows;
 
-    if (ngx_adm_limits(zone)->windows) {
-        return ngx_adm_limits(zone)->windows;
+    if (ngx_adm_windows(zone)) {
+        return ngx_adm_windows(zone);
     }
 
     size = (zone->shpool->end - (u_char *) zone->shpool) / NGX_ADM_WINDOW_SHARE;
@@ -409,7 +271,7 @@ ngx_adm_windows_locked(ngx_adm_zone_t *zone)
                          + NGX_ADM_WINDOW_CELL - 1)
                         / NGX_ADM_WINDOW_CELL;
 
-    ngx_adm_limits(zone)->windows = windows;
+    ngx_adm_windows(zone) = windows;
 
     return windows;
 }

@@ -33,18 +33,5 @@ void ngx_adm_limit_local(ngx_adm_limit_t **limits, ngx_uint_t n);
 /* takes back what was charged to a window; takes the zone's lock */
 void ngx_adm_limit_local_back(ngx_adm_limit_t *limit);
 
-/*
- * Says whether Redis answered a request.  Returns 1 for the one that is the
- * first of the host to see a change, which is to be logged.  Lock-free.
- */
-ngx_uint_t ngx_adm_limit_changed(ngx_uint_t answered);
-
-/*
- * For how long, in ms, Redis has not, from the first request that it left to
- * "fail=" to the last: this time, which is not counted yet.  *now: it still
- * does not, or nobody has found out.  Lock-free.
- */
-ngx_msec_t ngx_adm_limit_alone(ngx_uint_t *now);
-
 
 #endif /* _NGX_ADM_LIMIT_LOCAL_H_INCLUDED_ */

@@ -16,7 +16,7 @@
 #include "../host/touch.h"
 #include "../host/unlisted.h"
 #include "../host/zone.h"
-#include "../limit/local.h"
+#include "../limit/fallback.h"
 #include "../redis/shared.h"
 #include "exposition.h"
 #include "gauges.h"

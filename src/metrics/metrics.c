@@ -19,7 +19,7 @@
 #include "../host/stripe.h"
 #include "../http/headers.h"
 #include "../http/respond.h"
-#include "../limit/local.h"
+#include "../limit/fallback.h"
 #include "exposition.h"
 #include "gauges.h"
 #include "metrics.h"

@@ -28,7 +28,6 @@
 
 /* most calls fit; what is larger is allocated as it comes */
 #define NGX_ADM_REDIS_CALL_SIZE   2048
-
 #define NGX_ADM_REDIS_FREE_MAX    128
 
 /* bytes of a number as an argument */
@@ -62,7 +61,6 @@ struct ngx_adm_redis_s {
 static void ngx_adm_redis_failed(void *data, ngx_adm_redis_node_t *node);
 static void ngx_adm_redis_found(void *data);
 static void ngx_adm_redis_release(ngx_adm_redis_call_t *call, ngx_uint_t late);
-
 static ngx_int_t ngx_adm_redis_send(ngx_adm_redis_call_t *call);
 static ngx_int_t ngx_adm_redis_send_eval(ngx_adm_redis_call_t *call);
 static void ngx_adm_redis_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
@@ -70,7 +68,6 @@ static void ngx_adm_redis_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
 static void ngx_adm_redis_late(ngx_adm_redis_call_t *call);
 static void ngx_adm_redis_complete(ngx_adm_redis_call_t *call, ngx_int_t rc,
     redisReply *reply);
-
 static ngx_adm_redis_call_t *ngx_adm_redis_alloc(ngx_adm_redis_t *redis,
     size_t size);
 static void ngx_adm_redis_free(ngx_adm_redis_call_t *call);
@@ -680,13 +677,12 @@ ngx_adm_redis_put_args(u_char *p, ngx_uint_t argc, ngx_str_t *argv)
 static u_char *
 ngx_adm_redis_put_count(u_char *p, ngx_uint_t n)
 {
-    ngx_str_t  count;
-    u_char     digits[NGX_INT64_LEN];
+    p = ngx_adm_redis_put_number(p, '$', ngx_adm_digits(n));
+    p = ngx_adm_put_number(p, n);
+    *p++ = CR;
+    *p++ = LF;
 
-    count.data = digits;
-    count.len = ngx_adm_put_number(digits, n) - digits;
-
-    return ngx_adm_redis_put_args(p, 1, &count);
+    return p;
 }
 
 
