@@ -217,12 +217,15 @@ static char *
 ngx_adm_merge_secrets(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
     ngx_adm_loc_conf_t *conf)
 {
-    ngx_uint_t                 i, j, own;
+    ngx_uint_t                 i, j, own, server;
     ngx_http_core_srv_conf_t  *cscf;
 
     own = 0;
 
     cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+
+    server = (conf
+              == cscf->ctx->loc_conf[ngx_http_admission_module.ctx_index]);
 
     for (i = 0; i < NGX_ADM_SECRETS; i++) {
         if (conf->secrets[i]) {
@@ -234,15 +237,17 @@ ngx_adm_merge_secrets(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 
         /* each server asks a location of its own */
 
-        if (conf->secrets[i]
-            && conf == cscf->ctx->loc_conf[ngx_http_admission_module.ctx_index])
-        {
+        if (conf->secrets[i] && server) {
             conf->secrets[i] = ngx_adm_secret_inherit(cf, conf->secrets[i]);
 
             if (conf->secrets[i] == NULL) {
                 return NGX_CONF_ERROR;
             }
         }
+    }
+
+    if (conf->secrets[NGX_ADM_SECRET_USER] && server) {
+        ngx_adm_secret_locate(cf, conf->secrets[NGX_ADM_SECRET_USER]);
     }
 
     if (!own) {

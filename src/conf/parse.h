@@ -196,6 +196,9 @@ ngx_int_t ngx_adm_secret_value(ngx_conf_t *cf, ngx_command_t *cmd,
 ngx_adm_keyring_t *ngx_adm_secret_inherit(ngx_conf_t *cf,
     ngx_adm_keyring_t *ring);
 
+/* gives the locations of a server's own keyring their ids */
+void ngx_adm_secret_locate(ngx_conf_t *cf, ngx_adm_keyring_t *ring);
+
 /*
  * Merges admission_trusted_edge, after the secrets, and notes its header for
  * the server.

@@ -30,7 +30,9 @@ static ngx_int_t ngx_adm_secret_keys(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_adm_keyring_t *ring);
 static ngx_int_t ngx_adm_secret_location(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_adm_keyring_t *ring, ngx_str_t *uri);
-static uint64_t ngx_adm_secret_location_id(ngx_conf_t *cf, ngx_str_t *uri);
+static uint64_t ngx_adm_secret_server(ngx_conf_t *cf);
+static uint64_t ngx_adm_secret_listens(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf);
 static char *ngx_adm_secret_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t *value, const char *allowed);
 static ngx_int_t ngx_adm_secret_decode(ngx_conf_t *cf, ngx_str_t *format,
@@ -395,24 +397,8 @@ ngx_adm_secret_location(ngx_conf_t *cf, ngx_command_t *cmd,
 
     source->name = *uri;
     source->uri = 1;
-    source->id = ngx_adm_secret_location_id(cf, uri);
 
     return NGX_OK;
-}
-
-
-static uint64_t
-ngx_adm_secret_location_id(ngx_conf_t *cf, ngx_str_t *uri)
-{
-    ngx_str_t                  file;
-    ngx_http_core_srv_conf_t  *cscf;
-
-    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
-
-    file.data = cscf->file_name;
-    file.len = ngx_strlen(file.data);
-
-    return ngx_adm_keys_id(&file, cscf->line, uri);
 }
 
 
@@ -445,11 +431,8 @@ ngx_adm_secret_inherit(ngx_conf_t *cf, ngx_adm_keyring_t *ring)
 
     for (i = 0; i < copy->sources.nelts; i++) {
 
-        if (sources[i].uri) {
-            sources[i].id = ngx_adm_secret_location_id(cf, &sources[i].name);
-
-        } else if (ngx_adm_keys_read(&sources[i], cf->log, &why, &err)
-                   != NGX_OK)
+        if (!sources[i].uri
+            && ngx_adm_keys_read(&sources[i], cf->log, &why, &err) != NGX_OK)
         {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                           "keys of \"%V\" can not be read again",
@@ -459,6 +442,104 @@ ngx_adm_secret_inherit(ngx_conf_t *cf, ngx_adm_keyring_t *ring)
     }
 
     return copy;
+}
+
+
+/*
+ * A location is known by its server's names and addresses, wherever that is in
+ * the files: keys outlive a change of the configuration, and no server takes
+ * those of another that stood in its place before.
+ */
+
+void
+ngx_adm_secret_locate(ngx_conf_t *cf, ngx_adm_keyring_t *ring)
+{
+    uint64_t               server;
+    ngx_uint_t             i;
+    ngx_adm_key_source_t  *sources;
+
+    server = 0;
+    sources = ring->sources.elts;
+
+    for (i = 0; i < ring->sources.nelts; i++) {
+
+        if (!sources[i].uri) {
+            continue;
+        }
+
+        if (server == 0) {
+            server = ngx_adm_secret_server(cf);
+        }
+
+        sources[i].id = server ^ ngx_adm_keys_id(&sources[i].name);
+    }
+}
+
+
+static uint64_t
+ngx_adm_secret_server(ngx_conf_t *cf)
+{
+    uint64_t                    id;
+    ngx_uint_t                  i, n;
+    ngx_http_conf_port_t       *port;
+    ngx_http_conf_addr_t       *addr;
+    ngx_http_server_name_t     *name;
+    ngx_http_core_srv_conf_t   *cscf;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    id = 1;
+    name = cscf->server_names.elts;
+
+    for (i = 0; i < cscf->server_names.nelts; i++) {
+        id = id * 31 + ngx_adm_keys_id(&name[i].name);
+    }
+
+    /* in whatever order they are: that is one of other servers as well */
+
+    port = cmcf->ports ? cmcf->ports->elts : NULL;
+
+    for (i = 0; port && i < cmcf->ports->nelts; i++) {
+        addr = port[i].addrs.elts;
+
+        for (n = 0; n < port[i].addrs.nelts; n++) {
+            id += ngx_adm_secret_listens(&addr[n], cscf);
+        }
+    }
+
+    return id;
+}
+
+
+/* 0: not there */
+
+static uint64_t
+ngx_adm_secret_listens(ngx_http_conf_addr_t *addr,
+    ngx_http_core_srv_conf_t *cscf)
+{
+    uint64_t                    id;
+    ngx_uint_t                  i;
+    ngx_http_core_srv_conf_t  **servers;
+
+    servers = addr->servers.elts;
+
+    for (i = 0; i < addr->servers.nelts; i++) {
+
+        if (servers[i] != cscf) {
+            continue;
+        }
+
+        id = ngx_adm_keys_id(&addr->opt.addr_text);
+
+        /* of servers of one name, others than this one never answer */
+
+        return (addr->opt.default_server && addr->default_server == cscf)
+               ? id * 3 : id;
+    }
+
+    return 0;
 }
 
 

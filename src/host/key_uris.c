@@ -12,13 +12,17 @@
 #include <ngx_core.h>
 
 #include "../base/clock.h"
+#include "../base/hash.h"
 #include "../base/text.h"
 #include "keys.h"
 
 
 #define NGX_ADM_KEYS_STEP    16384   /* bytes that are copied under one lock */
 
-#define NGX_ADM_KEYS_ENTRIES 32
+#define NGX_ADM_KEYS_MIN     32      /* locations */
+#define NGX_ADM_KEYS_MAX     1024
+#define NGX_ADM_KEYS_ZONE    32768   /* bytes of the zone, for each of them */
+
 #define NGX_ADM_KEYS_ONCE    10000   /* ms in which a location is asked once */
 #define NGX_ADM_KEYS_OLD     600000  /* ms after which it is asked again */
 #define NGX_ADM_KEYS_LAST    86400000    /* ms for which an answer counts */
@@ -40,23 +44,35 @@ typedef struct {
 } ngx_adm_keys_entry_t;
 
 
+/* followed by its entries */
 typedef struct {
     ngx_uint_t            versions;
-    ngx_adm_keys_entry_t  entries[NGX_ADM_KEYS_ENTRIES];
+    ngx_uint_t            n;
 } ngx_adm_keys_t;
 
 
 #define ngx_adm_keys(zone)                                                    \
     ((ngx_adm_keys_t *) ngx_adm_zone_data(zone, &ngx_adm_keys_part))
 
+#define ngx_adm_keys_entries(keys)                                            \
+    ((ngx_adm_keys_entry_t *) ((keys) + 1))
 
+
+static size_t ngx_adm_keys_more(size_t size);
+static ngx_uint_t ngx_adm_keys_number(size_t size);
+static void ngx_adm_keys_make(ngx_adm_zone_t *zone);
 static void ngx_adm_keys_empty(ngx_adm_zone_t *zone);
+static void ngx_adm_keys_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
+static ngx_int_t ngx_adm_keys_copy_entry(ngx_adm_zone_t *zone,
+    ngx_adm_zone_t *ozone, ngx_adm_keys_entry_t *entry,
+    ngx_adm_keys_entry_t *from);
 static ngx_adm_keys_entry_t *ngx_adm_keys_entry(ngx_adm_key_source_t *source);
 static ngx_adm_keys_entry_t *ngx_adm_keys_entry_locked(
     ngx_adm_key_source_t *source);
 static ngx_uint_t ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry);
-static ngx_int_t ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id,
-    ngx_uint_t version, u_char *buf, size_t len);
+static ngx_int_t ngx_adm_keys_read_text(ngx_adm_zone_t *zone,
+    ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version, u_char *buf,
+    size_t len);
 static ngx_int_t ngx_adm_keys_put(ngx_adm_key_source_t *source,
     ngx_str_t *text);
 static ngx_int_t ngx_adm_keys_fill(ngx_adm_key_source_t *source,
@@ -67,7 +83,33 @@ static void ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry);
 
 ngx_adm_zone_part_t  ngx_adm_keys_part = {
     .size = sizeof(ngx_adm_keys_t),
-    .empty = ngx_adm_keys_empty };
+    .more = ngx_adm_keys_more,
+    .make = ngx_adm_keys_make,
+    .empty = ngx_adm_keys_empty,
+    .copy = ngx_adm_keys_copy };
+
+
+static size_t
+ngx_adm_keys_more(size_t size)
+{
+    return ngx_adm_keys_number(size) * sizeof(ngx_adm_keys_entry_t);
+}
+
+
+static ngx_uint_t
+ngx_adm_keys_number(size_t size)
+{
+    size /= NGX_ADM_KEYS_ZONE;
+
+    return ngx_min(ngx_max(size, NGX_ADM_KEYS_MIN), NGX_ADM_KEYS_MAX);
+}
+
+
+static void
+ngx_adm_keys_make(ngx_adm_zone_t *zone)
+{
+    ngx_adm_keys(zone)->n = ngx_adm_keys_number(zone->sh->size);
+}
 
 
 /* texts were in memory that is gone */
@@ -81,17 +123,92 @@ ngx_adm_keys_empty(ngx_adm_zone_t *zone)
 
     /* versions go on: a worker is to take no other text for the one it has */
 
-    ngx_memzero(keys->entries, sizeof(keys->entries));
+    ngx_memzero(ngx_adm_keys_entries(keys),
+                keys->n * sizeof(ngx_adm_keys_entry_t));
+}
+
+
+/* what the service said outlives a change of the zone's size: it may be away */
+
+static void
+ngx_adm_keys_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
+{
+    ngx_uint_t             i, n;
+    ngx_adm_keys_t        *okeys;
+    ngx_adm_keys_entry_t  *entry, *from;
+
+    okeys = ngx_adm_keys(ozone);
+    entry = ngx_adm_keys_entries(ngx_adm_keys(zone));
+    n = ngx_adm_keys(zone)->n;
+
+    ngx_adm_zone_lock(ozone);
+
+    ngx_adm_keys(zone)->versions = okeys->versions;
+
+    ngx_adm_zone_unlock(ozone);
+
+    for (i = 0; i < okeys->n && n; i++) {
+        from = &ngx_adm_keys_entries(okeys)[i];
+
+        if (ngx_adm_keys_copy_entry(zone, ozone, entry, from) == NGX_OK) {
+            entry++;
+            n--;
+        }
+    }
+}
+
+
+/* NGX_DECLINED: there is nothing to copy, or no room */
+
+static ngx_int_t
+ngx_adm_keys_copy_entry(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone,
+    ngx_adm_keys_entry_t *entry, ngx_adm_keys_entry_t *from)
+{
+    u_char                *text;
+    ngx_adm_keys_entry_t   copy;
+
+    ngx_adm_zone_lock(ozone);
+
+    copy = *from;
+
+    ngx_adm_zone_unlock(ozone);
+
+    if (copy.version == 0) {
+        return NGX_DECLINED;
+    }
+
+    text = ngx_adm_zone_alloc_locked(zone, copy.len);
+    if (text == NULL) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_adm_keys_read_text(ozone, from, copy.id, copy.version, text,
+                               copy.len)
+        != NGX_OK)
+    {
+        ngx_slab_free_locked(zone->shpool, text);
+        return NGX_DECLINED;
+    }
+
+    entry->id = copy.id;
+    entry->version = copy.version;
+    entry->text = text;
+    entry->len = copy.len;
+    entry->got = copy.got;
+    entry->asked = copy.asking ? 0 : copy.asked;
+    entry->failed = copy.failed;
+
+    return NGX_OK;
 }
 
 
 uint64_t
-ngx_adm_keys_id(ngx_str_t *server, ngx_uint_t line, ngx_str_t *uri)
+ngx_adm_keys_id(ngx_str_t *name)
 {
-    uint64_t  id;
+    uint64_t                   id;
+    static ngx_adm_hash_key_t  key;     /* nobody chooses these */
 
-    id = ngx_murmur_hash2(server->data, server->len) + line;
-    id = (id << 32) | ngx_crc32_long(uri->data, uri->len);
+    id = ngx_adm_hash(&key, name->data, name->len);
 
     return id ? id : 1;
 }
@@ -102,14 +219,23 @@ ngx_adm_keys_id(ngx_str_t *server, ngx_uint_t line, ngx_str_t *uri)
 static ngx_adm_keys_entry_t *
 ngx_adm_keys_entry(ngx_adm_key_source_t *source)
 {
-    ngx_uint_t       i;
-    ngx_adm_keys_t  *keys;
+    ngx_uint_t             i;
+    ngx_adm_keys_t        *keys;
+    ngx_adm_keys_entry_t  *entries;
 
     keys = ngx_adm_keys(ngx_adm_zone);
+    entries = ngx_adm_keys_entries(keys);
 
-    for (i = 0; i < NGX_ADM_KEYS_ENTRIES; i++) {
-        if (keys->entries[i].id == source->id) {
-            return &keys->entries[i];
+    /* where it was last; it is elsewhere once others had to go */
+
+    if (entries[source->entry].id == source->id) {
+        return &entries[source->entry];
+    }
+
+    for (i = 0; i < keys->n; i++) {
+        if (entries[i].id == source->id) {
+            source->entry = i;
+            return &entries[i];
         }
     }
 
@@ -117,7 +243,10 @@ ngx_adm_keys_entry(ngx_adm_key_source_t *source)
 }
 
 
-/* a new one takes the place of the one that was asked longest ago */
+/*
+ * A new one takes the place of the one that was asked longest ago.  NULL: all
+ * were asked just now, and are not to be asked again by being forgotten.
+ */
 
 static ngx_adm_keys_entry_t *
 ngx_adm_keys_entry_locked(ngx_adm_key_source_t *source)
@@ -133,10 +262,10 @@ ngx_adm_keys_entry_locked(ngx_adm_key_source_t *source)
     }
 
     keys = ngx_adm_keys(ngx_adm_zone);
-    oldest = &keys->entries[0];
+    entry = ngx_adm_keys_entries(keys);
+    oldest = entry;
 
-    for (i = 0; i < NGX_ADM_KEYS_ENTRIES; i++) {
-        entry = &keys->entries[i];
+    for (i = 0; i < keys->n; i++, entry++) {
 
         if (entry->id == 0) {
             oldest = entry;
@@ -146,6 +275,12 @@ ngx_adm_keys_entry_locked(ngx_adm_key_source_t *source)
         if (ngx_adm_since(entry->asked) > ngx_adm_since(oldest->asked)) {
             oldest = entry;
         }
+    }
+
+    if (oldest->id && oldest->asked
+        && ngx_adm_since(oldest->asked) < NGX_ADM_KEYS_ONCE)
+    {
+        return NULL;
     }
 
     ngx_adm_keys_free_locked(oldest);
@@ -168,19 +303,22 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
     ngx_adm_keys_entry_t  *entry;
 
     entry = ngx_adm_keys_entry(source);
+    version = entry ? entry->version : 0;
 
-    if (entry == NULL || entry->version == 0) {
-        /* what the zone has forgotten is asked for when it is missed */
-        return;
+    if (version == source->version && version) {
+        source->got = entry->got;
     }
 
-    if (ngx_adm_since(entry->got) > NGX_ADM_KEYS_LAST) {
+    /* also where the zone has forgotten it, and nobody could be asked again */
+
+    if (source->set && ngx_adm_since(source->got) > NGX_ADM_KEYS_LAST) {
         ngx_adm_key_source_set(source, NULL);
         source->version = 0;
-        return;
     }
 
-    if (entry->version == source->version) {
+    if (version == 0 || version == source->version
+        || ngx_adm_since(entry->got) > NGX_ADM_KEYS_LAST)
+    {
         return;
     }
 
@@ -196,7 +334,8 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
         return;
     }
 
-    if (ngx_adm_keys_copy(entry, source->id, version, text.data, text.len)
+    if (ngx_adm_keys_read_text(ngx_adm_zone, entry, source->id, version,
+                               text.data, text.len)
         == NGX_OK)
     {
         set = ngx_adm_keyset_create(&text, 0, ngx_cycle->log, &why);
@@ -204,6 +343,7 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
         if (set) {
             ngx_adm_key_source_set(source, set);
             source->version = version;
+            source->got = entry->got;
         }
     }
 
@@ -214,8 +354,8 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
 /* NGX_DECLINED: there is another one meanwhile */
 
 static ngx_int_t
-ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version,
-    u_char *buf, size_t len)
+ngx_adm_keys_read_text(ngx_adm_zone_t *zone, ngx_adm_keys_entry_t *entry,
+    uint64_t id, ngx_uint_t version, u_char *buf, size_t len)
 {
     size_t      n, size;
     ngx_uint_t  same;
@@ -223,7 +363,7 @@ ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version,
     for (n = 0; n < len; n += size) {
         size = ngx_min(len - n, NGX_ADM_KEYS_STEP);
 
-        ngx_adm_zone_lock(ngx_adm_zone);
+        ngx_adm_zone_lock(zone);
 
         same = entry->id == id && entry->version == version;
 
@@ -231,7 +371,7 @@ ngx_adm_keys_copy(ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version,
             ngx_memcpy(buf + n, entry->text + n, size);
         }
 
-        ngx_adm_zone_unlock(ngx_adm_zone);
+        ngx_adm_zone_unlock(zone);
 
         if (!same) {
             return NGX_DECLINED;
@@ -326,7 +466,10 @@ ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
 
     entry = ngx_adm_keys_entry_locked(source);
 
-    if (ngx_adm_keys_recent(entry)) {
+    if (entry == NULL) {
+        rc = NGX_ERROR;
+
+    } else if (ngx_adm_keys_recent(entry)) {
         rc = entry->asking ? NGX_AGAIN : entry->failed ? NGX_ERROR : NGX_BUSY;
 
     } else {
@@ -352,24 +495,31 @@ ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
     ngx_adm_keys_entry_t  *entry;
 
     n = 0;
+    set = NULL;
 
-    if (text) {
+    if (text && source->set && ngx_adm_str_same(&source->set->text, text)) {
+        /* as nearly always */
+        n = source->set->keys.nelts;
+
+    } else if (text) {
         set = ngx_adm_keyset_create(text, 0, log, &why);
+    }
 
-        if (set) {
-            n = set->keys.nelts;
-            ngx_adm_keyset_destroy(set);
-        }
+    if (set) {
+        n = set->keys.nelts;
+        ngx_adm_keyset_destroy(set);
     }
 
     rc = n ? ngx_adm_keys_put(source, text) : NGX_DECLINED;
 
     ngx_adm_zone_lock(ngx_adm_zone);
 
-    entry = ngx_adm_keys_entry_locked(source);
+    entry = ngx_adm_keys_entry(source);
 
-    entry->asking = 0;
-    entry->failed = (rc == NGX_ERROR || n == 0);
+    if (entry) {
+        entry->asking = 0;
+        entry->failed = (rc == NGX_ERROR || n == 0);
+    }
 
     ngx_adm_zone_unlock(ngx_adm_zone);
 
@@ -405,7 +555,12 @@ ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_str_t *text)
 
     entry = ngx_adm_keys_entry_locked(source);
 
-    if (same && entry->version && entry->version == source->version) {
+    if (entry == NULL) {
+        /* it was forgotten, for others that were asked meanwhile */
+        version = 0;
+        rc = NGX_DECLINED;
+
+    } else if (same && entry->version && entry->version == source->version) {
         entry->got = ngx_current_msec;
         entry->generation = ngx_adm_zone->generation;
 
@@ -510,14 +665,16 @@ ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
 
     ngx_adm_zone_lock(ngx_adm_zone);
 
-    entry = ngx_adm_keys_entry_locked(source);
+    entry = ngx_adm_keys_entry(source);
 
-    entry->asking = 0;
+    if (entry) {
+        entry->asking = 0;
+    }
 
-    if (entry->handed_on) {
+    if (entry && entry->handed_on) {
         entry->failed = 1;
 
-    } else {
+    } else if (entry) {
         entry->handed_on = 1;
         entry->asked = 0;
     }

@@ -295,13 +295,10 @@ static ngx_uint_t
 ngx_adm_keys_news(ngx_adm_key_source_t *source, u_char *text, size_t len)
 {
     uint64_t              id, what;
-    ngx_str_t             none;
     ngx_uint_t            news;
     ngx_adm_keys_told_t  *told;
 
-    ngx_str_null(&none);
-
-    id = ngx_adm_keys_id(&source->name, 0, &none);
+    id = ngx_adm_keys_id(&source->name);
     what = (uint64_t) ngx_crc32_long(text, len) << 32
            | (uint32_t) (source->size ^ source->uniq);
 

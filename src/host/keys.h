@@ -39,8 +39,8 @@ void ngx_adm_keys_look(ngx_adm_keyring_t *ring, ngx_log_t *log);
 /* of a location: has the set of the text that is in the zone now */
 void ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log);
 
-/* which source of all hosts' servers a location is, by what names it */
-uint64_t ngx_adm_keys_id(ngx_str_t *server, ngx_uint_t line, ngx_str_t *uri);
+/* a number for a name, the same whatever the configuration; never 0 */
+uint64_t ngx_adm_keys_id(ngx_str_t *name);
 
 /* whether somebody of this host is asking a location of the ring */
 ngx_uint_t ngx_adm_keys_asking(ngx_adm_keyring_t *ring);

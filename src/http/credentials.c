@@ -130,7 +130,11 @@ ngx_adm_credentials_find(ngx_http_request_t *r, ngx_adm_token_e kind,
                 return rc;
             }
 
-            if (n == 0) {
+            /* what may be good in a moment counts before what is none */
+
+            if (n == 0 || wrong == ngx_adm_reason(NO_KEY)
+                || wrong == ngx_adm_reason(FLOOD))
+            {
                 *why = wrong;
             }
 

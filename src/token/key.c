@@ -216,23 +216,21 @@ ngx_adm_key_source_set(ngx_adm_key_source_t *source, ngx_adm_keyset_t *set)
     }
 
     source->set = set;
+    source->changes++;
 }
 
 
-/* a set that comes has a higher number than the one that goes */
-
-uint64_t
+ngx_uint_t
 ngx_adm_keyring_version(ngx_adm_keyring_t *ring)
 {
-    uint64_t               version;
-    ngx_uint_t             i;
+    ngx_uint_t             i, version;
     ngx_adm_key_source_t  *sources;
 
     sources = ring->sources.elts;
     version = 0;
 
     for (i = 0; i < ring->sources.nelts; i++) {
-        version += sources[i].set ? sources[i].set->id : 0;
+        version += sources[i].changes;
     }
 
     return version;
@@ -283,7 +281,7 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
     size_t                 size;
     u_char                 mac[NGX_ADM_MAC_MAX];
     ngx_int_t              rc, found;
-    ngx_uint_t             i, pass, tries;
+    ngx_uint_t             i, uris, named, pass, tries;
     ngx_adm_key_t         *keys;
     ngx_adm_key_source_t  *sources;
 
@@ -318,12 +316,16 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
     sources = ring->sources.elts;
     tries = NGX_ADM_KEYSET_TRIES;
     found = NGX_ABORT;
+    named = 0;
+    uris = 0;
 
     /* a key of that name in any set, before those that have no name */
 
     for (pass = 0; pass < 2 && found == NGX_ABORT; pass++) {
 
         for (i = 0; i < ring->sources.nelts; i++) {
+
+            uris |= sources[i].uri;
 
             if (sources[i].set == NULL) {
                 continue;
@@ -337,6 +339,7 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
 
             if (rc == NGX_DECLINED) {
                 found = rc;
+                named = (kid->data && pass == 0);
             }
         }
     }
@@ -345,7 +348,9 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
         ngx_adm_effort_wasted();
     }
 
-    return found;
+    /* one that has no name may be anybody's: it may be by a key to be had yet */
+
+    return (uris && !named) ? NGX_ABORT : found;
 }
 
 

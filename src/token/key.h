@@ -36,11 +36,14 @@ typedef struct {
     unsigned                    uri:1;    /* a location; else a file */
     unsigned                    refused:1;    /* what the file had last */
     ngx_adm_keyset_t           *set;      /* NULL: none yet */
+    ngx_uint_t                  changes;  /* how often it was another one */
 
-    /* of a location: which one, for all workers of the host, and which set of
-       theirs this is */
+    /* of a location: which one, for all workers of the host, where they have
+       it, which set of theirs this is, and when it was last had from there */
     uint64_t                    id;
+    ngx_uint_t                  entry;
     ngx_uint_t                  version;
+    ngx_msec_t                  got;
 
     /* how the file was when it was last read, when it was last looked at */
     time_t                      mtime;
@@ -87,12 +90,12 @@ ngx_adm_keyring_t *ngx_adm_keyring_copy(ngx_pool_t *pool,
 /* a source of public keys, to be filled in; NULL: no memory */
 ngx_adm_key_source_t *ngx_adm_keyring_source(ngx_adm_keyring_t *ring);
 
-/* puts a set in the place of the one there was */
+/* puts a set, or NULL, in the place of the one there was */
 void ngx_adm_key_source_set(ngx_adm_key_source_t *source,
     ngx_adm_keyset_t *set);
 
-/* changes whenever a set of its public keys does */
-uint64_t ngx_adm_keyring_version(ngx_adm_keyring_t *ring);
+/* changes whenever a set of its public keys does, and never back */
+ngx_uint_t ngx_adm_keyring_version(ngx_adm_keyring_t *ring);
 
 /*
  * A keyring of as many keys, each HMAC-SHA256(secret, label): tickets,
@@ -112,7 +115,8 @@ size_t ngx_adm_keyring_mac(ngx_adm_keyring_t *ring, ngx_uint_t alg,
 /*
  * Whether a signature is by one of the keys.  kid is what the token says of
  * its key (data NULL: nothing), of which secrets have none.  NGX_DECLINED: it
- * is by none of them; NGX_ABORT: no public key fits it.
+ * is by none of them; NGX_ABORT: no public key fits it, or a location may have
+ * one that does.
  */
 ngx_int_t ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg,
     ngx_str_t *kid, ngx_str_t *data, ngx_str_t *signature);

@@ -30,7 +30,7 @@ typedef struct {
     ngx_adm_verifier_t    verifier;
     ngx_uint_t            ring;          /* its id, since keys of an older
                                             configuration are gone */
-    uint64_t              version;       /* of its sets of public keys: a key
+    ngx_uint_t            version;       /* of its sets of public keys: a key
                                             may have gone with one */
     ngx_str_t             token;
     size_t                size;          /* of the claims, with their strings */
