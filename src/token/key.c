@@ -348,7 +348,7 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
         ngx_adm_effort_wasted();
     }
 
-    /* one that has no name may be anybody's: it may be by a key to be had yet */
+    /* what no key of its name has refused may be by one to be had yet */
 
     return (uris && !named) ? NGX_ABORT : found;
 }

@@ -22,6 +22,8 @@
                                          who chose the key does not choose how
                                          long a signature takes */
 
+#define NGX_ADM_ED25519_POINT 32      /* bytes */
+
 #define NGX_ADM_ECDSA_MAX     48      /* bytes of r and of s */
 
 /* SEQUENCE { INTEGER r, INTEGER s }, short enough for lengths of a byte */
@@ -39,6 +41,7 @@ typedef struct {
 static const char *ngx_adm_pubkey_rsa(EVP_PKEY *pkey, const u_char *p,
     const u_char *last);
 static ngx_uint_t ngx_adm_pubkey_roca(const u_char *p, const u_char *last);
+static const char *ngx_adm_pubkey_ed25519(const u_char *point);
 static const u_char *ngx_adm_der_enter(const u_char **p, const u_char *last,
     int tag);
 static ngx_uint_t ngx_adm_pubkey_eddsa(EVP_PKEY *pkey, ngx_str_t *data,
@@ -75,6 +78,10 @@ static ngx_adm_pubkey_type_t  ngx_adm_pubkey_types[] = {
 
     { ngx_null_string, 0 }
 };
+
+
+static const char  ngx_adm_pubkey_small[] =
+    "Ed25519 with a point of small order, for which anybody can sign";
 
 
 /* of the hash of an algorithm */
@@ -136,8 +143,14 @@ ngx_adm_pubkey_read(ngx_adm_pubkey_t *key, const u_char *spki, size_t len)
         return "not a key of its kind";
     }
 
-    why = type == ngx_adm_pubkey_types
-          ? ngx_adm_pubkey_rsa(key->pkey, p, last) : NULL;
+    why = NULL;
+
+    if (type == ngx_adm_pubkey_types) {
+        why = ngx_adm_pubkey_rsa(key->pkey, p, last);
+
+    } else if (type->algs == ngx_adm_alg_bit(NGX_ADM_EDDSA)) {
+        why = ngx_adm_pubkey_ed25519(last - NGX_ADM_ED25519_POINT);
+    }
 
     if (why) {
         ngx_adm_pubkey_free(key);
@@ -248,6 +261,53 @@ ngx_adm_pubkey_roca(const u_char *p, const u_char *last)
     }
 
     return 1;
+}
+
+
+/*
+ * Eight points have few multiples, so that a signature by one can be made up for
+ * any text.  They are told by y, which may be written over the size of the field
+ * as well; the bit on top is the sign of x.
+ */
+
+static const char *
+ngx_adm_pubkey_ed25519(const u_char *point)
+{
+    u_char      y[NGX_ADM_ED25519_POINT];
+    ngx_uint_t  i;
+
+    static const u_char  small[][NGX_ADM_ED25519_POINT] = {
+        { 0 },
+        { 1 },
+        { 0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0,
+          0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0,
+          0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39,
+          0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05 },
+        { 0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f,
+          0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f,
+          0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6,
+          0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a }
+    };
+
+    ngx_memcpy(y, point, sizeof(y));
+
+    y[sizeof(y) - 1] &= 0x7f;
+
+    for (i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+        if (ngx_memcmp(y, small[i], sizeof(y)) == 0) {
+            return ngx_adm_pubkey_small;
+        }
+    }
+
+    /* -1, and 0 and 1 once more */
+
+    for (i = 1; i < sizeof(y) - 1 && y[i] == 0xff; i++) { /* void */ }
+
+    if (y[0] >= 0xec && y[0] <= 0xee && i == sizeof(y) - 1 && y[i] == 0x7f) {
+        return ngx_adm_pubkey_small;
+    }
+
+    return NULL;
 }
 
 

@@ -409,6 +409,29 @@ all_are('keys of curves',
              jwks_key($rsa->jwk(alg => 'RS512'))));
 
 
+# Points of which eight are the neutral one, in all ways to write them: with such
+# a key anybody can sign (RFC 7748, 7; RFC 8032, 5.1.3).
+
+{
+    my $small = 'Ed25519 with a point of small order, for which anybody can sign';
+    my @points = map { pack 'H*', $_ }
+        '00' x 32, '01' . '00' x 31,
+        '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+        'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+        map { $_ . 'ff' x 30 . '7f' } qw(ec ed ee);
+    my $neutral = "\1" . "\0" x 63;
+    my $key = sub ($x) { return jwks_key($key{ed}->jwk(x => b64url($x))) };
+
+    all_are('Ed25519 keys that are none', map {
+        my $x = $_;
+        map { my $sign = $_;
+              [ $small, 'y of ' . unpack('H8', $x) . ($sign ? ', negative' : ''),
+                $key->($x |. "\0" x 31 . chr($sign)), 'EdDSA', $text,
+                $neutral ] } 0, 0x80
+    } @points);
+}
+
+
 # ---- Wycheproof
 
 my $theirs = $ENV{TEST_WYCHEPROOF};
