@@ -128,7 +128,7 @@ ngx_adm_keys_empty(ngx_adm_zone_t *zone)
 }
 
 
-/* what the service said outlives a change of the zone's size: it may be away */
+/* keys outlive a change of the zone's size: the service may be away */
 
 static void
 ngx_adm_keys_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)

@@ -265,9 +265,9 @@ ngx_adm_pubkey_roca(const u_char *p, const u_char *last)
 
 
 /*
- * Eight points have few multiples, so that a signature by one can be made up for
- * any text.  They are told by y, which may be written over the size of the field
- * as well; the bit on top is the sign of x.
+ * Eight points have few multiples, so that a signature by one can be made up
+ * for any text.  They are told by y, which may be written over the size of the
+ * field as well; the bit on top is the sign of x.
  */
 
 static const char *
