@@ -137,7 +137,7 @@ ngx_adm_claims_meant(ngx_adm_verifier_t *v, ngx_adm_object_t *payload)
 }
 
 
-/* whether a text is one of a list separated by commas */
+/* whether a text is one of a list separated by commas; a gap is none */
 
 static ngx_uint_t
 ngx_adm_claims_listed(ngx_str_t *list, ngx_str_t *text)
@@ -156,7 +156,7 @@ ngx_adm_claims_listed(ngx_str_t *list, ngx_str_t *text)
 
         item.len = p - item.data;
 
-        if (ngx_adm_str_same(&item, text)) {
+        if (item.len && ngx_adm_str_same(&item, text)) {
             return 1;
         }
     }

@@ -157,6 +157,7 @@ sub server ($name) {
         location / { empty_gif; }
         location /iss/  { admission_user jwt iss=https://id.example/a; empty_gif; }
         location /aud/  { admission_user jwt aud=shop,app; empty_gif; }
+        location /gap/  { admission_user jwt aud=shop,,app,; empty_gif; }
         location /long/ { admission_user jwt leeway=2m; empty_gif; }
         location /rfc/  { admission_user jwt id=iss; empty_gif; }
         location /none/ { admission_user jwt leeway=0; empty_gif; }
@@ -368,6 +369,9 @@ subtest 'claims' => sub {
         'not: ' . json_encode($_)
         for [], [ aud => 'sho' ], [ aud => 'shop,app' ], [ aud => [] ],
             [ aud => ['Shop'] ], [ aud => { shop => 1 } ], [ aud => '' ];
+    is $claims->('/gap/', %alice, aud => 'app'), '', 'a gap in the list';
+    is $claims->('/gap/', %alice, aud => $_), 'for another audience',
+        'is not an audience: ' . json_encode([$_]) for '', [''];
 
     is $claims->('/long/', %alice, exp => time - 60), '', 'leeway=2m: expired';
     is $claims->('/long/', %alice, exp => time - 180), 'expired',
