@@ -132,6 +132,90 @@ for my $bits (256, 384, 512) {
              qw(RS256 RS384 RS512 PS256 PS384 PS512)));
 }
 
+# What is inside of the padding, DigestInfo (RFC 8017, 9.2), in all ways to write
+# it that a reader of BER may understand, or be led astray by; and others.
+
+sub tlv ($tag, $body) { return pack('CC', $tag, length $body) . $body }
+
+my %written = (
+    'a length in two bytes' =>
+        sub ($t, $b) { pack('CCC', $t, 0x81, length $b) . $b },
+    'a length with zeros before it' =>
+        sub ($t, $b) { pack('CCnC', $t, 0x83, 0, length $b) . $b },
+    'a length with many zeros' =>
+        sub ($t, $b) { pack('CCx8C', $t, 0x89, length $b) . $b },
+    'a length over 32 bits, the same below' =>
+        sub ($t, $b) { pack('CCCN', $t, 0x85, 1, length $b) . $b },
+    'a length over 64 bits, the same below' =>
+        sub ($t, $b) { pack('CCCx4N', $t, 0x89, 1, length $b) . $b },
+    'a length of 2^31' => sub ($t, $b) { pack('CCN', $t, 0x84, 1 << 31) . $b },
+    'a length of 2^64 - 1' =>
+        sub ($t, $b) { pack('CC', $t, 0x88) . "\xff" x 8 . $b },
+    'a length one too short' =>
+        sub ($t, $b) { pack('CC', $t, (length($b) - 1) & 0x7f) . $b },
+    'a length one too long' =>
+        sub ($t, $b) { pack('CC', $t, length($b) + 1) . $b },
+    'no length' => sub ($t, $b) { pack('C', $t) . $b },
+    'a length that is to come' => sub ($t, $b) { pack('CC', $t, 0x80) . $b },
+    'of any length, to an end' =>
+        sub ($t, $b) { pack('CC', $t | 0x20, 0x80) . $b . "\0\0" },
+    'of any length, in parts' =>
+        sub ($t, $b) { pack('CC', $t | 0x20, 0x80) . tlv($t, $b) . "\0\0" },
+    'in one part' => sub ($t, $b) { tlv($t | 0x20, tlv($t, $b)) },
+    'a long tag' =>
+        sub ($t, $b) { pack('CCC', 0x1f, $t & 0x1f, length $b) . $b },
+    'of another class' => sub ($t, $b) { tlv($t ^ 0x80, $b) },
+    'another tag' => sub ($t, $b) { tlv($t ^ 1, $b) },
+    'empty' => sub ($t, $b) { length $b ? tlv($t, '') : tlv($t, "\0") },
+    'not there' => sub ($t, $b) { '' },
+    'NULL instead' => sub ($t, $b) { length $b ? "\5\0" : "\0\0" },
+    'twice' => sub ($t, $b) { tlv($t, $b) x 2 },
+    'a byte less' => sub ($t, $b) { length $b ? tlv($t, substr $b, 1) : "\5" },
+    'a zero before' => sub ($t, $b) { tlv($t, "\0$b") },
+    'a zero behind' => sub ($t, $b) { tlv($t, "$b\0") },
+    'something before it' => sub ($t, $b) { "\5\0" . tlv($t, $b) },
+    'something after it' => sub ($t, $b) { tlv($t, $b) . "\5\0" },
+    'the first bit changed' =>
+        sub ($t, $b) { length $b ? tlv($t, $b ^. "\x80") : "\x85\0" },
+    'the last bit changed' =>
+        sub ($t, $b) { length $b ? tlv($t, $b ^. substr "\0" x 99 . "\1",
+                                                       -length $b) : "\4\0" },
+);
+
+my @parts = qw(DigestInfo algorithm name parameters digest);
+
+# with one of them written in that way
+
+sub digest_info ($part, $how) {
+    my $put = sub ($name, $tag, $body) {
+        return $name eq $part ? $how->($tag, $body) : tlv($tag, $body);
+    };
+
+    return $put->(DigestInfo => 0x30,
+                  $put->(algorithm => 0x30,
+                         $put->(name => 6, "\x60\x86\x48\1\x65\3\4\2\1")
+                         . $put->(parameters => 5, ''))
+                  . $put->(digest => 4, sha256($text)));
+}
+
+{
+    my $as_it_is = digest_info('', undef);
+    my %seen = ($as_it_is => 1);
+    my @rows;
+
+    for my $part (@parts) {
+        for my $how (sort keys %written) {
+            my $info = digest_info($part, $written{$how});
+            push @rows, [ 'no', "$part: $how", $jwks{rsa}, 'RS256', $text,
+                          raw_rsa(padded($info)) ] if !$seen{$info}++;
+        }
+    }
+
+    all_are('RS256 by DigestInfo',
+            [ 'ok', 'as it has to be', $jwks{rsa}, 'RS256', $text,
+              raw_rsa(padded($as_it_is)) ], @rows);
+}
+
 # a number that it is not, or that is written in another way
 
 sub numbers_near ($right, $size, $modulus) {
