@@ -13,6 +13,7 @@
 #include "../base/reason.h"
 #include "../base/text.h"
 #include "claims.h"
+#include "effort.h"
 #include "jwt.h"
 #include "user_claims.h"
 #include "verified.h"
@@ -278,6 +279,11 @@ ngx_adm_token_decode(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
     }
 
     if (*why) {
+
+        if (verified != ngx_adm_reason(NO_KEY)) {
+            ngx_adm_effort_wasted();
+        }
+
         return NGX_DECLINED;
     }
 
@@ -285,6 +291,11 @@ ngx_adm_token_decode(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
 
     if (*why == NULL) {
         *why = ngx_adm_claims_time(&decoded, now, v->leeway);
+    }
+
+    if (*why && verified == NULL) {
+        /* one that is over may be sent without end */
+        ngx_adm_effort_wasted();
     }
 
     if (*why == NULL) {

@@ -28,11 +28,9 @@ static uint64_t ngx_adm_effort_spent(void);
 static void ngx_adm_effort_add(int64_t *even, int64_t ns);
 
 
-struct sockaddr  *ngx_adm_effort_client;
-
-
 static ngx_adm_hash_key_t  ngx_adm_effort_key;
-static uint64_t            ngx_adm_effort_began;
+static struct sockaddr    *ngx_adm_effort_sockaddr;
+static uint64_t            ngx_adm_effort_began;    /* 0: it did not */
 
 /* ns of ngx_current_msec when it is even */
 static int64_t             ngx_adm_effort_all;
@@ -49,16 +47,24 @@ ngx_adm_effort_init(void)
 }
 
 
+void
+ngx_adm_effort_client(struct sockaddr *sockaddr)
+{
+    ngx_adm_effort_sockaddr = sockaddr;
+    ngx_adm_effort_began = 0;
+}
+
+
 ngx_uint_t
 ngx_adm_effort_begin(void)
 {
     int64_t  even, ahead;
 
-    if (ngx_adm_effort_client == NULL) {
+    if (ngx_adm_effort_sockaddr == NULL) {
         return 1;
     }
 
-    even = ngx_adm_effort_of[ngx_adm_effort_entry(ngx_adm_effort_client)]
+    even = ngx_adm_effort_of[ngx_adm_effort_entry(ngx_adm_effort_sockaddr)]
            - ngx_adm_effort_now();
 
     ahead = (int64_t) NGX_ADM_EFFORT_AHEAD * 1000000;
@@ -81,15 +87,17 @@ ngx_adm_effort_wasted(void)
     int64_t     ns;
     ngx_uint_t  n;
 
-    if (ngx_adm_effort_client == NULL) {
+    if (ngx_adm_effort_sockaddr == NULL || ngx_adm_effort_began == 0) {
         return;
     }
 
     ns = (int64_t) (ngx_adm_effort_spent() - ngx_adm_effort_began);
-    n = ngx_adm_effort_entry(ngx_adm_effort_client);
+    n = ngx_adm_effort_entry(ngx_adm_effort_sockaddr);
 
     ngx_adm_effort_add(&ngx_adm_effort_all, ns * NGX_ADM_EFFORT_ALL);
     ngx_adm_effort_add(&ngx_adm_effort_of[n], ns * NGX_ADM_EFFORT_ADDRESS);
+
+    ngx_adm_effort_began = 0;
 }
 
 

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How much of a worker's time goes to signatures of public keys that turn out
- * to be wrong: anybody can send such, and they cost more than a request does.
+ * to be wrong, or right in a token that is none all the same: anybody can send
+ * such, or who once had one that counted, and they cost more than a request.
  * An address may take a fiftieth; once all together took a quarter, an address
  * that has just shown one has to wait.  What is right costs nothing here.
  */
@@ -26,7 +27,7 @@ extern struct sockaddr  *ngx_adm_effort_client;
 /* a signature is to be verified: returns 0 if it is not to be looked at */
 ngx_uint_t ngx_adm_effort_begin(void);
 
-/* it was wrong */
+/* it was wrong, or in vain; counts once */
 void ngx_adm_effort_wasted(void);
 
 

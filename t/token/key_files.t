@@ -253,6 +253,41 @@ subtest 'a flood of bad signatures' => sub {
         read_file($nginx->dir . '/why.log')
             =~ /^192\.0\.2\.1 "error" "too many bad signatures"$/m
     } 20), 'the verdict');
+
+    # a signature that is right costs the same where the token is none for all
+    # that: somebody who once had one may send it without end
+
+    my %none = (
+        'over' => [ exp => time - 3600 ],
+        'not valid yet' => [ nbf => time + 3600 ],
+        'without a user' => [ userId => undef ],
+    );
+    my $address = 10;
+
+    for my $what (sort(keys %none), 'no JSON') {
+        my %claims = (%alice, ($none{$what} // [])->@*);
+        my $token = $key{slow}->token('ES384', \%claims,
+                                      header => { kid => 'slow-1' },
+                                      $none{$what} ? () : (payload => 'x'));
+        my %from = (headers => [ 'X-Real-Ip' => '192.0.2.' . ++$address ]);
+        my ($status, $n) = (0, 0);
+
+        $status = get($nginx->port, '/', bearer => $token, %from)->status
+            until $status == 503 || ++$n == 3000;
+
+        is $status, 503, "tokens that are $what: an address is bound";
+        cmp_ok $n, '>=', 2, 'after some';
+    }
+
+    # nor does it cost who has one that counts
+
+    my %from_any = (headers => [ 'X-Real-Ip' => '192.0.2.20' ]);
+    my @good = map { $key{old}->token('ES256', { userId => "u$_" }) } 1 .. 8;
+
+    for my $token (@good) {
+        is get($nginx->port, '/', bearer => $token, %from_any)->status, 200,
+            'a good token costs nothing there' for 1 .. 2;
+    }
 };
 
 done_testing;
