@@ -228,7 +228,8 @@ ngx_adm_user_keys_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
         ngx_adm_keys_answer(asker->source, &text, NULL, r->connection->log);
 
     } else {
-        ngx_adm_keys_answer(asker->source, NULL, "no whole answer of status 200",
+        ngx_adm_keys_answer(asker->source, NULL,
+                            "no whole answer of status 200",
                             r->connection->log);
     }
 
