@@ -74,7 +74,7 @@ static ngx_int_t ngx_adm_keys_read_text(ngx_adm_zone_t *zone,
     ngx_adm_keys_entry_t *entry, uint64_t id, ngx_uint_t version, u_char *buf,
     size_t len);
 static ngx_int_t ngx_adm_keys_put(ngx_adm_key_source_t *source,
-    ngx_str_t *text);
+    ngx_msec_t asked, ngx_str_t *text);
 static ngx_int_t ngx_adm_keys_fill(ngx_adm_key_source_t *source,
     ngx_uint_t version, ngx_str_t *text);
 static void ngx_adm_keys_whole_locked(ngx_adm_keys_entry_t *entry, size_t len);
@@ -447,7 +447,8 @@ ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
 
 
 ngx_int_t
-ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
+ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again,
+    ngx_msec_t *asked)
 {
     ngx_int_t              rc;
     ngx_adm_keys_entry_t  *entry;
@@ -476,6 +477,7 @@ ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
         entry->handed_on = (entry->asked == 0 && entry->handed_on);
         entry->asked = ngx_adm_mark_now();
         entry->asking = ngx_pid;
+        *asked = entry->asked;
         rc = NGX_OK;
     }
 
@@ -486,8 +488,8 @@ ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again)
 
 
 void
-ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
-    const char *why, ngx_log_t *log)
+ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_msec_t asked,
+    ngx_str_t *text, const char *why, ngx_log_t *log)
 {
     ngx_int_t              rc;
     ngx_uint_t             n;
@@ -510,13 +512,13 @@ ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
         ngx_adm_keyset_destroy(set);
     }
 
-    rc = n ? ngx_adm_keys_put(source, text) : NGX_DECLINED;
+    rc = n ? ngx_adm_keys_put(source, asked, text) : NGX_DECLINED;
 
     ngx_adm_zone_lock(ngx_adm_zone);
 
     entry = ngx_adm_keys_entry(source);
 
-    if (entry) {
+    if (entry && entry->asked == asked) {
         entry->asking = 0;
         entry->failed = (rc == NGX_ERROR || n == 0);
     }
@@ -540,10 +542,11 @@ ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
 }
 
 
-/* NGX_DECLINED: it is the one that was there; NGX_ERROR: no room */
+/* NGX_DECLINED: it is the one that was there, or older; NGX_ERROR: no room */
 
 static ngx_int_t
-ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_str_t *text)
+ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_msec_t asked,
+    ngx_str_t *text)
 {
     ngx_int_t              rc;
     ngx_uint_t             same, version;
@@ -555,8 +558,14 @@ ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_str_t *text)
 
     entry = ngx_adm_keys_entry_locked(source);
 
-    if (entry == NULL) {
-        /* it was forgotten, for others that were asked meanwhile */
+    if (entry == NULL
+        || (entry->version && (ngx_msec_int_t) (entry->got - asked) > 0
+            && entry->asked != asked))
+    {
+        /*
+         * It was forgotten, for others that were asked meanwhile; or was asked
+         * once more, and said something that is newer.
+         */
         version = 0;
         rc = NGX_DECLINED;
 
@@ -659,7 +668,7 @@ ngx_adm_keys_free_locked(ngx_adm_keys_entry_t *entry)
 
 
 void
-ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
+ngx_adm_keys_abandon(ngx_adm_key_source_t *source, ngx_msec_t asked)
 {
     ngx_adm_keys_entry_t  *entry;
 
@@ -667,16 +676,16 @@ ngx_adm_keys_abandon(ngx_adm_key_source_t *source)
 
     entry = ngx_adm_keys_entry(source);
 
-    if (entry) {
+    if (entry && entry->asked == asked) {
         entry->asking = 0;
-    }
 
-    if (entry && entry->handed_on) {
-        entry->failed = 1;
+        if (entry->handed_on) {
+            entry->failed = 1;
 
-    } else if (entry) {
-        entry->handed_on = 1;
-        entry->asked = 0;
+        } else {
+            entry->handed_on = 1;
+            entry->asked = 0;
+        }
     }
 
     ngx_adm_zone_unlock(ngx_adm_zone);

@@ -50,18 +50,21 @@ ngx_uint_t ngx_adm_keys_asking(ngx_adm_keyring_t *ring);
  * with again, all is well but for the time.  NGX_OK: the caller does, and is to
  * call _answer() or _abandon(); NGX_AGAIN: somebody does; NGX_BUSY: somebody
  * did just now, and got an answer, or, NGX_ERROR, none; NGX_DECLINED: not yet.
+ * With NGX_OK *asked is for those two: what comes after it was asked once more
+ * is no answer to that.
  */
-ngx_int_t ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again);
+ngx_int_t ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again,
+    ngx_msec_t *asked);
 
 /* what the location answered, NULL: nothing of use */
-void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_str_t *text,
-    const char *why, ngx_log_t *log);
+void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_msec_t asked,
+    ngx_str_t *text, const char *why, ngx_log_t *log);
 
 /*
  * The caller goes before there is an answer: another that waits takes over, but
  * once only, so that nobody can have a location asked more often by going.
  */
-void ngx_adm_keys_abandon(ngx_adm_key_source_t *source);
+void ngx_adm_keys_abandon(ngx_adm_key_source_t *source, ngx_msec_t asked);
 
 
 extern ngx_adm_zone_part_t  ngx_adm_keys_part;

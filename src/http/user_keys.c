@@ -36,12 +36,13 @@ typedef struct {
 /* of a subrequest */
 typedef struct {
     ngx_adm_key_source_t   *source;
+    ngx_msec_t              asked;
     ngx_uint_t              done;        /* bool */
 } ngx_adm_user_keys_asker_t;
 
 
 static ngx_int_t ngx_adm_user_keys_ask(ngx_http_request_t *r,
-    ngx_adm_key_source_t *source);
+    ngx_adm_key_source_t *source, ngx_msec_t asked);
 static ngx_int_t ngx_adm_user_keys_clean(ngx_http_request_t *sr);
 static ngx_int_t ngx_adm_user_keys_done(ngx_http_request_t *r, void *data,
     ngx_int_t rc);
@@ -61,6 +62,7 @@ ngx_int_t
 ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 {
     ngx_int_t              rc;
+    ngx_msec_t             asked;
     ngx_uint_t             i, missing, asks, wait, busy;
     ngx_adm_keyring_t     *keys;
     ngx_adm_loc_conf_t    *lcf;
@@ -87,11 +89,11 @@ ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
             continue;
         }
 
-        rc = ngx_adm_keys_ask(&sources[i], !missing);
+        rc = ngx_adm_keys_ask(&sources[i], !missing, &asked);
 
         if (rc == NGX_OK) {
 
-            if (ngx_adm_user_keys_ask(r, &sources[i]) != NGX_OK) {
+            if (ngx_adm_user_keys_ask(r, &sources[i], asked) != NGX_OK) {
                 return NGX_ERROR;
             }
 
@@ -130,7 +132,8 @@ ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 
 
 static ngx_int_t
-ngx_adm_user_keys_ask(ngx_http_request_t *r, ngx_adm_key_source_t *source)
+ngx_adm_user_keys_ask(ngx_http_request_t *r, ngx_adm_key_source_t *source,
+    ngx_msec_t asked)
 {
     ngx_http_request_t          *sr;
     ngx_pool_cleanup_t          *cln;
@@ -141,12 +144,13 @@ ngx_adm_user_keys_ask(ngx_http_request_t *r, ngx_adm_key_source_t *source)
     ps = ngx_palloc(r->pool, sizeof(ngx_http_post_subrequest_t));
 
     if (cln == NULL || ps == NULL) {
-        ngx_adm_keys_abandon(source);
+        ngx_adm_keys_abandon(source, asked);
         return NGX_ERROR;
     }
 
     asker = cln->data;
     asker->source = source;
+    asker->asked = asked;
     asker->done = 0;
 
     cln->handler = ngx_adm_user_keys_gone;
@@ -225,10 +229,11 @@ ngx_adm_user_keys_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
         text.data = b->pos;
         text.len = b->last - b->pos;
 
-        ngx_adm_keys_answer(asker->source, &text, NULL, r->connection->log);
+        ngx_adm_keys_answer(asker->source, asker->asked, &text, NULL,
+                            r->connection->log);
 
     } else {
-        ngx_adm_keys_answer(asker->source, NULL,
+        ngx_adm_keys_answer(asker->source, asker->asked, NULL,
                             "no whole answer of status 200",
                             r->connection->log);
     }
@@ -256,7 +261,7 @@ ngx_adm_user_keys_gone(void *data)
     ngx_adm_user_keys_asker_t *asker = data;
 
     if (!asker->done) {
-        ngx_adm_keys_abandon(asker->source);
+        ngx_adm_keys_abandon(asker->source, asker->asked);
     }
 }
 
