@@ -20,8 +20,8 @@
 --
 -- How many may wait (-1: any number), and for how long, ms (0: any time), for
 -- one more to join the line; who is in it, comes by a place or enters at once
--- is not concerned.
--- args: max_queue max_wait
+-- is not concerned.  unbound: 1 if nobody is refused, though all is sold.
+-- args: max_queue max_wait unbound
 --
 -- The places that are shown: the score, the time of the clock and the life of
 -- the data (epoch) that they are of.
@@ -82,7 +82,7 @@ then
   local seats = set_slots >= 0 and set_slots or ARG.slots + 0
 
   if size > 0 and set[1] and ARG.host_sold + 0 <= sold
-     and (score or seats < 0 or sold < seats)
+     and (score or seats < 0 or sold < seats or ARG.unbound == '1')
      and (ARG.wall == '0' or math.abs(ms - ARG.wall) <= 86400000)
      and clock <= far and set[1] + 0 <= far and (st[5] or 0) + 0 <= far
      and ARG.host_clock + 0 <= far and ARG.host_clear + 0 <= far
@@ -437,7 +437,8 @@ end
 
 local place = q.best_place(done)
 
-if place == 0 and (ARG.mode == CHECK or ARG.mode == REPORT) and q.sold_out()
+if place == 0 and (ARG.mode == CHECK or ARG.mode == REPORT)
+   and ARG.unbound ~= '1' and q.sold_out()
 then
   return q.reply(SOLD_OUT)
 end

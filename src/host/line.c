@@ -20,6 +20,7 @@
 
 #include "../base/clock.h"
 #include "../token/claims.h"
+#include "event_state.h"
 #include "line.h"
 #include "room_state.h"
 #include "tally.h"
@@ -215,6 +216,43 @@ ngx_adm_line_refuses(ngx_str_t *event, ngx_str_t *user)
     ngx_adm_zone_unlock(zone);
 
     return full;
+}
+
+
+/* where nobody is there no step tells who is */
+
+ngx_uint_t
+ngx_adm_line_sold_refuses(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user)
+{
+    uint64_t               hash;
+    ngx_uint_t             refuses;
+    ngx_adm_zone_t        *zone;
+    ngx_adm_event_node_t  *en;
+
+    hash = ngx_adm_line_hash(event, user);
+
+    refuses = 0;
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    en = ngx_adm_event_lookup_locked(zone, event);
+
+    if (en
+        && en->state.epoch
+        && ngx_adm_seats(conf, en->state.slots, en->state.sold,
+                         en->state.active) == NGX_ADM_SEATS_SOLD
+        && (en->state.size + en->state.active == 0
+            || ngx_adm_line_unknown_locked(zone, en, hash))
+        && !ngx_adm_line_through_locked(zone))
+    {
+        refuses = 1;
+    }
+
+    ngx_adm_zone_unlock(zone);
+
+    return refuses;
 }
 
 

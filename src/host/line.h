@@ -2,11 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A line that takes no more, as a host knows it: who would join is refused
- * without asking Redis.  But not who may be in it, or in the event, without
- * showing that: the host keeps who is, as bits of a filter that may name too
- * many and leaves nobody out.  Steps of the schedule tell it who there is, and
- * answers who has come.
+ * A line that takes no more, or an event that is sold out, as a host knows it:
+ * who would join is refused without asking Redis.  But not who may be in it, or
+ * in the event, without showing that: the host keeps who is, as bits of a
+ * filter that may name too many and leaves nobody out.  Steps of the schedule
+ * tell it who there is, and answers who has come.
  *
  * Every function takes and releases the zone's lock itself, briefly.
  */
@@ -52,7 +52,14 @@ extern ngx_adm_zone_part_t  ngx_adm_line_part;
  */
 ngx_uint_t ngx_adm_line_refuses(ngx_str_t *event, ngx_str_t *user);
 
-/* the same of who would get a ticket of the waiting room */
+/*
+ * Whether such a user is refused since all seats are sold.  That is heard of
+ * when it changes, or from one that is let through.
+ */
+ngx_uint_t ngx_adm_line_sold_refuses(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_str_t *user);
+
+/* as of a line, of who would get a ticket of the waiting room */
 ngx_uint_t ngx_adm_line_room_refuses(ngx_str_t *event,
     ngx_adm_event_conf_t *conf);
 

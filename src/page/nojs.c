@@ -120,7 +120,9 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
         return ngx_adm_nojs_send(nojs, "cookies", NGX_HTTP_OK, 0);
     }
 
-    if (ngx_adm_event_seats(&call->event, conf) == NGX_ADM_SEATS_SOLD) {
+    if (!call->lcf->dry_run
+        && ngx_adm_event_seats(&call->event, conf) == NGX_ADM_SEATS_SOLD)
+    {
         return ngx_adm_nojs_send(nojs, "sold", NGX_HTTP_OK, NGX_ADM_NOJS_SOLD);
     }
 

@@ -28,8 +28,8 @@
 #include "answer.h"
 #include "api.h"
 #include "bound.h"
+#include "line.h"
 #include "queue.h"
-#include "sold.h"
 
 
 /* a call under way */
@@ -303,12 +303,12 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     ask->tier1 = qc->join.priority;
     ask->pass = qc->join.pass;
 
-    if (ngx_adm_sold_refuse(ask)) {
+    ask->unbound = call->lcf->dry_run;
+
+    if (ngx_adm_queue_line_sold(ask)) {
         return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
                                      "SOLD_OUT", "Sold out", NULL);
     }
-
-    ask->unbound = call->lcf->dry_run;
 
     full = ngx_adm_queue_known_full(ask);
     if (full) {
@@ -385,8 +385,6 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
         return;
     }
-
-    ngx_adm_sold_answered(&qc->ask, answer->state);
 
     if (guest->unlisted) {
 

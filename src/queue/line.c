@@ -11,13 +11,15 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/event_work.h"
 #include "../host/tally.h"
+#include "../host/touch.h"
 #include "line.h"
 #include "ngx_http_admission_names.h"
 
 
 #define ngx_adm_queue_line_is(line)                                           \
-    ((line)->max_queue >= 0 || (line)->max_wait)
+    ((line)->max_queue >= 0 || (line)->max_wait || (line)->seats)
 
 
 static ngx_uint_t ngx_adm_queue_line_full(ngx_adm_queue_line_t *line,
@@ -97,6 +99,23 @@ ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
     }
 
     r->now.full = ngx_adm_queue_line_full(line, r);
+}
+
+
+ngx_uint_t
+ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask)
+{
+    if ((ask->mode != NGX_ADM_QUEUE_CHECK && ask->mode != NGX_ADM_QUEUE_REPORT)
+        || ask->unbound
+        || ask->nplaces
+        || ask->entry
+        || ngx_adm_in_touch() == 0
+        || ngx_adm_is_watchful())
+    {
+        return 0;
+    }
+
+    return ngx_adm_line_sold_refuses(&ask->event, ask->conf, &ask->user);
 }
 
 

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * max_queue= and max_wait=: whether a line takes more, as answers about it
- * say, for the host to know.
+ * say, for the host to know; and who is there, for who would join a line that
+ * takes no more, or an event that is sold out.
  */
 
 
@@ -16,6 +17,7 @@
 
 #include "../host/args.h"
 #include "../host/line.h"
+#include "queue.h"
 #include "reply.h"
 
 
@@ -24,6 +26,7 @@ typedef struct {
     int64_t                 max_queue;
     ngx_msec_t              max_wait;
     ngx_uint_t              round;       /* of what a step is to tell */
+    unsigned                seats:1;     /* there is an end of them */
 } ngx_adm_queue_line_t;
 
 
@@ -37,6 +40,14 @@ void ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
  */
 void ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_queue_reply_t *r);
+
+/*
+ * Whether a join is refused without asking, since all seats are sold: the host
+ * knows that, and would hear if it changed, and who joins is nobody who may
+ * wait or be in: shows neither a place nor an entry token, and is not known to
+ * be there.
+ */
+ngx_uint_t ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask);
 
 
 #endif /* _NGX_ADM_QUEUE_LINE_H_INCLUDED_ */

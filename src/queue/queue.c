@@ -137,6 +137,7 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
                                     ask->unbound ? -1 : ask->conf->max_queue;
     args.number[NGX_ADM_ARG_QUEUE_CHECK_MAX_WAIT] =
                                     ask->unbound ? 0 : ask->conf->max_wait;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_UNBOUND] = ask->unbound;
 
     n = ngx_min(ask->nplaces, NGX_ADM_CREDENTIALS);
 
@@ -398,6 +399,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     qc->unmarked = now.unmarked;
     qc->line.max_queue = conf->max_queue;
     qc->line.max_wait = conf->max_wait;
+    qc->line.seats = (state.slots >= 0 || conf->slots >= 0);
 
     brief = ngx_adm_queue_is_brief(conf, now.named);
 

@@ -62,7 +62,8 @@ typedef struct {
     ngx_adm_event_conf_t     *conf;
     ngx_str_t                 user;
     ngx_adm_queue_mode_e      mode;
-    unsigned                  unbound:1; /* joins however many wait */
+    unsigned                  unbound:1; /* joins however many wait,
+                                            and though all is sold */
 
     /* verified, for this event and user; NULL and 0: none shown */
     ngx_adm_claims_t         *tier1;     /* with position, at, act and adm */

@@ -66,7 +66,9 @@ ngx_adm_assign_body(ngx_adm_api_call_t *call)
     ngx_int_t               rc;
     ngx_adm_assign_call_t  *ac;
 
-    if (ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD) {
+    if (!call->lcf->dry_run
+        && ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD)
+    {
         return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
                                      "SOLD_OUT", "Sold out", NULL);
     }

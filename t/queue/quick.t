@@ -152,7 +152,7 @@ sub history ($n, $calls) {
             $reply = both('check', $host, $user, pick(0, 0, 0, 1, 1, 2, 3, 4,
                                                         5, 5),
                           @tier1, $entry ? @$entry[1, 2] : (0, 0),
-                          $pass, @most, map { @$_[1 .. 3] } @shown)
+                          $pass, @most, pick((0) x 9, 1), map { @$_[1 .. 3] } @shown)
                      // return;
             $refused++ if $reply->[0] >= 6;
             push @places, [ $user, @$reply[8, 6, 7] ] if $reply->[0] == 1;

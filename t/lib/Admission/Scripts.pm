@@ -17,7 +17,7 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                claim_ttl => 120_000, seen_ttl => 600_000,
                restore_wait => 60_000, admit_interval => 100,
                admit_batch => 100, token_ttl => 600_000, stream => 1,
-               slots => -1, max_queue => -1, max_wait => 0);
+               slots => -1, max_queue => -1, max_wait => 0, unbound => 0);
 
 my @HOST = qw(epoch clock active clear api_threshold seats sold
               brief ms in_touch wall);
@@ -96,7 +96,7 @@ sub ask ($self, $user, %opt) {
         $t1->{at} // 0, $t1->{act} // 0,
         ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
         $entry->{adm} // 0, $entry->{exp} // 0, $opt{pass} // 0,
-        @$self{qw(max_queue max_wait)},
+        @$self{qw(max_queue max_wait unbound)},
         map { @$_{qw(score clock epoch)} } @$places);
 }
 
