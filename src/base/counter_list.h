@@ -153,6 +153,10 @@ event_gauge(SLOTS, "slots",
 event_gauge(SOLD, "sold",
     "Seats that are sold." shared)
 
+event_gauge(SOLD_LOST, "sold_lost",
+    "Whether it is lost how many seats are sold, so that nobody is let in; of "
+    "other events of how many." shared)
+
 event_gauge(ROOM_ACTIVE, "room_active",
     "Whether the waiting room is active; of other events how many are." shared)
 

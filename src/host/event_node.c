@@ -420,6 +420,7 @@ ngx_adm_sum_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
     sums->waiting += sign * en->state.size;
     sums->active += sign * en->state.active;
+    sums->unsold += en->unsold ? sign : 0;
 
     if (en->active) {
         sums->rooms += sign;

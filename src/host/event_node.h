@@ -96,6 +96,8 @@ typedef struct {
     int64_t                     events;
     int64_t                     waiting;    /* in queues */
     int64_t                     active;
+    int64_t                     unsold;     /* those of which nobody knows what
+                                               was sold */
     int64_t                     rooms;      /* active ones, */
     int64_t                     before;     /* and those who wait there */
 } ngx_adm_sums_t;

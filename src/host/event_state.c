@@ -61,7 +61,6 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
     ngx_adm_tally_t *tally)
 {
     int64_t                clear, since;
-    int32_t                sold;
     ngx_uint_t             news;
     ngx_adm_zone_t        *zone;
     ngx_adm_event_node_t  *en;
@@ -95,7 +94,6 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
         clear = ngx_max(en->state.clear, state->clear);
         since = en->state.revoked;
-        sold = ngx_max(en->state.sold, state->sold);
 
         /* what the host knew when it asked may have been forgotten since */
 
@@ -106,11 +104,13 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
         if (state->stored >= en->state.stored) {
             news = ngx_adm_event_take_state_locked(zone, en, state, now);
+
+        } else if (!en->unsold) {
+            en->state.sold = ngx_max(en->state.sold, state->sold);
         }
 
         en->state.clear = clear;
         en->state.revoked = since;
-        en->state.sold = sold;
 
         if (tally) {
             en->untold = 1;
@@ -170,14 +170,18 @@ ngx_adm_event_take_state_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         news |= en->restoring ? NGX_ADM_NEWS_RESTORE : NGX_ADM_NEWS_RESTORED;
     }
 
-    if (en->unsold != now->unsold) {
-        en->unsold = now->unsold;
-        news |= en->unsold ? NGX_ADM_NEWS_UNSOLD : 0;
+    if (now->unsold && !en->unsold) {
+        news |= NGX_ADM_NEWS_UNSOLD;
     }
+
+    /* what is unknown is that, though since the loss so many were sold */
+
+    state->sold = now->unsold ? -1 : ngx_max(en->state.sold, state->sold);
 
     ngx_adm_sum_locked(zone, en, -1);
 
     en->state = *state;
+    en->unsold = now->unsold;
     en->restore = (uint32_t) (ngx_current_msec + now->restore);
     en->full = (u_char) now->full;
     en->synced = (uint32_t) ngx_current_msec;

@@ -195,6 +195,7 @@ ngx_adm_name_copy_locked(ngx_adm_named_t *named, ngx_adm_name_t *name)
     en = name->event;
 
     named->state = en->state;
+    named->unsold = en->unsold;
     named->queue = (en->state.epoch != 0);
     named->tally = name->tally;
     named->has_room = (en->room != NULL);

@@ -48,6 +48,7 @@ typedef struct {
     ngx_msec_t             age;      /* since the last answer */
     unsigned               queue:1;  /* it has, or had, one */
     unsigned               has_room:1;
+    unsigned               unsold:1; /* what was sold is lost */
     ngx_str_t              id;       /* in the text */
     u_char                 text[NGX_ADM_EVENT_MAX];
 } ngx_adm_named_t;

@@ -149,6 +149,11 @@ ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
         return slots >= 0 ? slots : NGX_ADM_GAUGE_NONE;
     }
 
+    if (gauge == NGX_ADM_EVENT_GAUGE_SOLD_LOST) {
+        return (slots >= 0 || named->unsold) ? named->unsold
+                                             : NGX_ADM_GAUGE_NONE;
+    }
+
     return (slots >= 0 || named->state.sold > 0) && named->state.sold >= 0
            ? named->state.sold : NGX_ADM_GAUGE_NONE;
 }
@@ -166,7 +171,8 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     }
 
     if (gauge == NGX_ADM_EVENT_GAUGE_SLOTS
-        || gauge == NGX_ADM_EVENT_GAUGE_SOLD)
+        || gauge == NGX_ADM_EVENT_GAUGE_SOLD
+        || gauge == NGX_ADM_EVENT_GAUGE_SOLD_LOST)
     {
         return ngx_adm_event_gauge_seats(gauge, s, named);
     }
@@ -227,6 +233,9 @@ ngx_adm_event_gauge_sum(ngx_adm_event_gauge_e gauge, ngx_adm_sums_t *sums)
 
     case NGX_ADM_EVENT_GAUGE_QUEUE_ACTIVE:
         return sums->active;
+
+    case NGX_ADM_EVENT_GAUGE_SOLD_LOST:
+        return sums->unsold;
 
     case NGX_ADM_EVENT_GAUGE_ROOM_ACTIVE:
         return sums->rooms;

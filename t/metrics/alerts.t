@@ -105,6 +105,11 @@ my %alert = (
         [ [ "queue_order_violations_total{$H}", '0x40 1x20' ] ],
         [ [ "queue_order_violations_total{$H}", '0x60' ] ],
     ],
+    AdmissionSoldLost => [
+        { event => 'a' },
+        [ [ "sold_lost{$H,$E}", '1x60' ] ],
+        [ [ "sold_lost{$H,$E}", '0x60' ] ],
+    ],
     AdmissionOneAddress => [
         { instance => 'h', rate => 'assign_rate' },
         [ [ qq(address_rate_one_address{$H,rate="assign_rate"}), '1x60' ] ],

@@ -479,12 +479,49 @@ subtest 'nobody knows what was sold' => sub {
        'nobody is let in');
     is(queue(check => $event, 'd')->json->{status}, 'queued', 'nor joins at once');
 
+    my $lost = sub {
+        return (get($port, '/metrics')->body
+                =~ /_sold_lost\{event="$event"\} (\d)/)[0];
+    };
+    is($lost->(), 1, 'a metric has it');
+
     my $r = slots(PUT => $event, '?slots=2&sold=1')->json;
     is("$r->{sold} $r->{remaining}", '1 1', 'the operator tells');
+    is($lost->(), 0, 'and the metric is over');
     ok((wait_until {
         queue(status => $event, 'c', @place)->json->{status} eq 'active' } 10),
        'and who waited is in');
     is(queue(status => $event, 'd')->json->{status}, 'queued', 'alone');
+};
+
+
+# What a host heard before the loss was noticed is no more than what was sold
+# since: it does not tell that as all that was.
+
+subtest 'nobody knows, twice' => sub {
+    my $event = 'event' . ++$events;
+    my $a = token($event, 'a');
+    token($event, 'b');
+    my @place = (headers => [ 'X-Queue-Place' =>
+                              queue(check => $event, 'c')->json->{place} ]);
+    buy($event, 'a', $a, 'complete');
+    sold_is($event, 1, 'one is sold');
+
+    $nginx->kill9;
+    $redis->flushall;
+    $nginx->start_again;
+    wait_until { queue(status => $event, 'x')->status == 200 } 10;
+    is(slots(GET => $event)->json->{sold}, 0, 'as if nothing was');
+    queue(check => $event, 'x');
+    queue(status => $event, 'c', @place);
+    is(slots(GET => $event)->json->{sold}, undef, 'until a place shows up');
+
+    $redis->flushall;
+    queue(status => $event, 'c', @place);
+    is(slots(GET => $event)->json->{sold}, undef,
+       'another loss: nobody knows still');
+    is(slots(PUT => $event, '?slots=2&sold=1')->json->{sold}, 1,
+       'until the operator tells');
 };
 
 
