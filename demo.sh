@@ -249,7 +249,7 @@ The demo is running.  Open $site/ in a browser: a waiting room
 with 300 people ahead, then a queue, then seats.
 
 Or paste this into another shell, for an event without a crowd that two people
-at once may book:
+at once may book, and that has two seats:
 
   site=$site
   event=$recital
@@ -261,7 +261,8 @@ at once may book:
   by ben \$site/demo/login/ben
   by cho \$site/demo/login/cho
 
-  # each joins the queue: ann and ben are let in, cho has to wait
+  # each joins the queue: ann and ben are let in, cho has to wait, since both
+  # seats are with people who may buy them ("seats":0)
   by ann -X POST \$site/api/queue/check/\$event
   by ben -X POST \$site/api/queue/check/\$event
   by cho -X POST \$site/api/queue/check/\$event
@@ -269,17 +270,26 @@ at once may book:
   # cho may not book yet: 403 TIER2_REQUIRED
   by cho -i -X POST \$site/api/reservations
 
-  # ann may; the backend is told who she is and for what she was let in
+  # ann may; the backend is told who she is and for what she was let in, and
+  # says that she has bought (X-Admission-Command): her turn is over
   by ann -X POST \$site/api/reservations
 
-  # ann leaves, and within a second cho is let in, and books
-  by ann -X POST \$site/api/queue/leave/\$event
+  # ben leaves, his seat is free, and within a second cho is let in, and books
+  by ben -X POST \$site/api/queue/leave/\$event
   sleep 1
   by cho \$site/api/queue/status/\$event
   by cho -X POST \$site/api/reservations
 
-  # the operator (DEMO: the name "admin" has the role) looks
+  # that was the last seat: 409 SOLD_OUT
+  by ben -X POST \$site/api/queue/check/\$event
+
+  # the operator (DEMO: the name "admin" has the role) looks, and has one more
   by admin \$site/demo/login/admin
+  by admin \$site/api/queue/admin/slots/\$event
+  by admin -X PUT "\$site/api/queue/admin/slots/\$event?slots=3"
+
+  # which is for ben
+  by ben -X POST \$site/api/queue/check/\$event
   by admin \$site/api/queue/admin/\$event
 
 Who is in and is not heard of for two minutes is out; who is let in from the

@@ -96,7 +96,9 @@ sub answer ($request) {
     if ($request->{uri} =~ m{^/api/reservations/?(?:\?|$)}
         && $request->{method} eq 'POST')
     {
-        return (201, [], {
+        # a purchase: the user's turn is over, and there is a seat less
+
+        return (201, [ 'X-Admission-Command: complete' ], {
             message => 'Booked',
             user => $headers->{'X-User-Id'},
             event => $headers->{'X-Admission-Event'},

@@ -89,6 +89,7 @@ walk_queue() {
     call cho POST /api/queue/check/$event
     expect "cho joins and waits, first in line" 200 \
            '"status":"queued".*"position":1,'
+    expect "both seats are with people who may buy them" 200 '"seats":0,'
 
     call cho POST /api/reservations
     expect "cho may not book yet" 403 TIER2_REQUIRED
@@ -105,8 +106,15 @@ walk_queue() {
     expect "the backend is told for which event she was let in" \
            201 "\"X-Admission-Event\" : \"$event\""
 
-    call ann POST /api/queue/leave/$event
-    expect "ann leaves" 200 "Left queue"
+    poll ann GET /api/queue/status/$event '"status":"not_in_queue"'
+    expect "and that she has bought: her turn is over" 200 not_in_queue
+
+    call cho GET /api/queue/status/$event
+    expect "cho waits all the same, for the other seat" 200 \
+           '"status":"queued".*"seats":0,'
+
+    call ben POST /api/queue/leave/$event
+    expect "ben leaves" 200 "Left queue"
 
     poll cho GET /api/queue/status/$event '"status":"active"'
     expect "cho is let in" 200 '"status":"active"'
@@ -114,14 +122,27 @@ walk_queue() {
     call cho POST /api/reservations
     expect "cho books" 201 '"X-User-Id" : "cho"'
 
-    call ben GET /api/queue/status/$event
-    expect "ben is in all the same, and two is the limit" 200 \
-           '"status":"active".*"currentUsers":2,"threshold":2,'
+    poll ben GET /api/queue/status/$event '"status":"sold_out"'
+    expect "that was the last seat" 200 '"status":"sold_out"'
+
+    call ben POST /api/queue/check/$event
+    expect "ben does not join any more" 409 SOLD_OUT
 
     call admin GET /demo/login/admin
+    call admin GET /api/queue/admin/slots/$event
+    expect "the operator sees that both seats are sold" 200 \
+           '"slots":2,"sold":2,"inside":0,"remaining":0'
+
+    call admin PUT "/api/queue/admin/slots/$event?slots=3"
+    expect "and has one more" 200 '"remaining":1'
+
+    poll ben POST /api/queue/check/$event '"status":"active"'
+    expect "which is for ben" 200 \
+           '"status":"active".*"currentUsers":1,"threshold":2,'
+
     call admin GET /api/queue/admin/$event
-    expect "the operator sees two in and nobody waiting" 200 \
-           '"queueSize":0,"currentUsers":2,'
+    expect "the operator sees one in and nobody waiting" 200 \
+           '"queueSize":0,"currentUsers":1,'
 
     call ann GET /admin
     expect "the operators' page is not for ann" 403 "</html>"

@@ -31,5 +31,34 @@ run(async ({ visitor }) => {
     await reaches(page, "/", "and home");
     is(context.seen.errors.join(), "", "no errors");
 
+    await seatsRunOut(context);
+    is(context.seen.errors.join(), "", "no errors there either");
+
     await context.close();
 });
+
+
+// The other event has one seat left, by the walk that was pasted before: Ben is
+// in for it.
+
+async function seatsRunOut(context) {
+    const page = await context.newPage();
+    const of = name => `.person:has(h2:text-is("${name}"))`;
+    const press = (name, what) => page.click(`${of(name)} >> text=${what}`);
+
+    await page.goto(config.site + "/people");
+    await press("ben", "Join");
+    await shows(page, `${of("ben")} .state`, /^In/, "one is in");
+    await press("ann", "Join");
+    await shows(page, `${of("ann")} .state`,
+                /^Waiting, number 1.*the last seats are being booked/,
+                "another waits: the last seat is being booked");
+    await press("ben", "Book");
+    await shows(page, `${of("ben")} .state`, /^Booked/, "it is sold");
+    await shows(page, `${of("ann")} .state`, /sold out.*매진/,
+                "who waits is told");
+    await press("ben", "Join");
+    await shows(page, `${of("ben")} .state`, /^Sold out.*매진/,
+                "and who would join");
+    await page.close();
+}

@@ -41,13 +41,21 @@ ok $walk =~ s{^  sleep 1\n\K}{<<'END'}em, 'and when to wait';
   done
 END
 
+ok $walk =~ s{(?=^  # that was the last seat)}{<<'END'}em, 'likewise';
+  for try in {1..200}; do
+      by ben $site/api/queue/status/$event | grep -q '"sold_out"' && break
+      sleep 0.1
+  done
+END
+
 ($status, $output) = run('bash', '-c', "export TMPDIR=$tmp\n$walk\n"
                                        . 'rm -r "$jars"');
 
 is $status, 0, 'what it prints can be pasted';
 
 my @seen = $output =~ /(DEMO:\ signed\ in\ as\ \w+
-                       |"status":"\w+"|"position":\d+|TIER2_REQUIRED|Booked
+                       |"status":"\w+"|"seats":\d+|"position":\d+
+                       |TIER2_REQUIRED|Booked|SOLD_OUT|"remaining":\d+
                        |"X-User-Id"\ :\ "\w+"|Left\ queue
                        |"queueSize":\d+,"currentUsers":\d+)/xg;
 
@@ -55,12 +63,13 @@ is_deeply \@seen, [
     'DEMO: signed in as ann', 'DEMO: signed in as ben',
     'DEMO: signed in as cho',
     '"status":"active"', '"status":"active"',
-    '"status":"queued"', '"position":1',
+    '"status":"queued"', '"seats":0', '"position":1',
     'TIER2_REQUIRED',
     'Booked', '"X-User-Id" : "ann"',
     'Left queue', '"status":"active"',
-    'Booked', '"X-User-Id" : "cho"',
-    'DEMO: signed in as admin', '"queueSize":0,"currentUsers":2',
+    'Booked', '"X-User-Id" : "cho"', 'SOLD_OUT',
+    'DEMO: signed in as admin', '"remaining":0', '"remaining":1',
+    '"status":"active"', '"queueSize":0,"currentUsers":1',
 ], 'and shows what it says' or diag $output;
 
 ($status, $output) = run('curl', '-sS', '--noproxy', '*', '-i', "$site/");
