@@ -161,7 +161,7 @@ async function poll() {
 
 function react(answer, away) {
   const { status, body, retry } = answer;
-  if (status === 200 || fullHeads[body.code]) word(body.notice);
+  if (status === 200 || fullHeads[body.code] || body.code === "SOLD_OUT") word(body.notice, body.noticeLang, body.noticeAt);
   if (status === 200 && tier.news(body, away)) {
     fails = 0;
     blocked = 0;
@@ -316,12 +316,12 @@ const note = drawn(value => {
 // What an operator has to say is plain text, and its own paragraph, whatever
 // marks of direction it has.
 
-const word = drawn(notice => {
+const word = drawn((notice, lang, at) => {
   $("word").hidden = !notice;
   if (!notice) return;
-  $("word-text").lang = notice.lang;
-  text("word-text", notice.text);
-  text("word-at", new Intl.DateTimeFormat(ko ? "ko" : "en", { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }).format(notice.at * 1000));
+  $("word-text").lang = lang;
+  text("word-text", notice);
+  text("word-at", new Intl.DateTimeFormat(ko ? "ko" : "en", { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }).format(at * 1000));
 });
 
 const named = drawn((title, artist) => {

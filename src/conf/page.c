@@ -76,7 +76,7 @@ ngx_adm_set_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_adm_loc_conf_t  *lcf = conf;
 
-    ngx_str_t            *value, name, file, text;
+    ngx_str_t            *value, *nojs, name, file, text;
     ngx_adm_params_t     *set;
     ngx_adm_page_conf_t  *page;
 
@@ -144,11 +144,11 @@ ngx_adm_set_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    if (page->which == NGX_ADM_PAGE_TIER1
-        && ngx_adm_page_compile(cf, page,
-                                NGX_ADM_PAGE_NOJS,
-                                &name,
-                                &ngx_adm_page_nojs,
+    nojs = (page->which == NGX_ADM_PAGE_TIER1) ? &ngx_adm_page_nojs
+                                               : &ngx_adm_page_script;
+
+    if (page->which != NGX_ADM_PAGE_ADMIN
+        && ngx_adm_page_compile(cf, page, NGX_ADM_PAGE_NOJS, &name, nojs,
                                 &page->nojs)
            != NGX_OK)
     {

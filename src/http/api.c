@@ -298,6 +298,28 @@ ngx_adm_api_unavailable(ngx_http_request_t *r)
 
 
 ngx_int_t
+ngx_adm_api_sold_out(ngx_adm_api_call_t *call)
+{
+    ngx_str_t  notice;
+
+    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (notice.len) {
+
+        /* without the comma before it */
+
+        notice.data++;
+        notice.len--;
+    }
+
+    return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT, "SOLD_OUT",
+                                 "Sold out", notice.len ? &notice : NULL);
+}
+
+
+ngx_int_t
 ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full)
 {
     ngx_str_t            more, notice;

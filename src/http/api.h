@@ -103,6 +103,9 @@ ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
 /* 503: Redis did not answer */
 ngx_int_t ngx_adm_api_unavailable(ngx_http_request_t *r);
 
+/* 409: all seats are sold */
+ngx_int_t ngx_adm_api_sold_out(ngx_adm_api_call_t *call);
+
 /* 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG */
 ngx_int_t ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full);
 

@@ -58,7 +58,7 @@ ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
         return NGX_ERROR;
     }
 
-    size = sizeof(",\"notice\":{\"text\":,\"lang\":\"ko\",\"at\":}") - 1
+    size = sizeof(",\"notice\":,\"noticeLang\":\"ko\",\"noticeAt\":") - 1
            + json.len + NGX_INT64_LEN;
 
     member->data = ngx_pnalloc(r->pool, size);
@@ -67,8 +67,8 @@ ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     }
 
     member->len = ngx_adm_put(member->data, member->data + size,
-                              ",\"notice\":{\"text\":%V,\"lang\":\"%s\","
-                              "\"at\":%L}", &json,
+                              ",\"notice\":%V,\"noticeLang\":\"%s\","
+                              "\"noticeAt\":%L", &json,
                               lang == NGX_ADM_LANG_KO ? "ko" : "en",
                               notice.at) - member->data;
 

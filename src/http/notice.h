@@ -18,9 +18,9 @@
 
 
 /*
- * ,"notice":{"text":...,"lang":...,"at":...} as members of JSON end with it,
- * from r->pool; empty: there is none.  The text is in the language that lang=
- * names, else the one of Accept-Language, else the first that there is.
+ * ,"notice":"...","noticeLang":"..","noticeAt":N as members of JSON end with
+ * them, from r->pool; empty: there is none.  The text is in the language that
+ * lang= names, else the one of Accept-Language, else the first that there is.
  * NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,

@@ -18,4 +18,5 @@
 ngx_str_t  ngx_adm_page_tier1 = ngx_string(ngx_adm_pages_tier1);
 ngx_str_t  ngx_adm_page_tier2 = ngx_string(ngx_adm_pages_tier2);
 ngx_str_t  ngx_adm_page_nojs = ngx_string(ngx_adm_pages_nojs);
+ngx_str_t  ngx_adm_page_script = ngx_string(ngx_adm_pages_script);
 ngx_str_t  ngx_adm_page_admin = ngx_string(ngx_adm_pages_admin);

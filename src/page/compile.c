@@ -108,7 +108,7 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_ANY },
 
     { ngx_string("nojs"), NGX_ADM_PAGE_NOJS_URI,
-      NGX_ADM_PAGE_TIER1|NGX_ADM_PAGE_NOJS },
+      NGX_ADM_PAGE_ANY },
 
     { ngx_string("state"), NGX_ADM_PAGE_STATE,
       NGX_ADM_PAGE_NOJS },
@@ -432,8 +432,8 @@ ngx_adm_page_placeholder(ngx_adm_compile_t *c)
                            ? "{{api}}, {{queue}}, {{login}}"
                            : "{{event}}, {{title}}, {{artist}}, {{next}}, "
                              "{{api}}",
-                           c->which == NGX_ADM_PAGE_TIER1
-                           ? " and {{nojs}}" : "");
+                           c->which == NGX_ADM_PAGE_ADMIN
+                           ? "" : " and {{nojs}}");
         return NGX_ERROR;
     }
 

@@ -5,7 +5,8 @@
  * The waiting room without JavaScript: each answer is the state, and has the
  * browser come again (Refresh).  The ticket is in a cookie; it is shown back
  * before anybody goes on, so that a browser without cookies is told so
- * instead of being sent round in circles with a new ticket each time.
+ * instead of being sent round in circles with a new ticket each time.  And the
+ * queue, which needs JavaScript: what there is to tell all the same.
  */
 
 
@@ -25,6 +26,7 @@
 #define NGX_ADM_NOJS_RETRY   5           /* s, with Redis gone */
 #define NGX_ADM_NOJS_SPREAD  10          /* s, over the rate */
 #define NGX_ADM_NOJS_SOLD    2           /* s, where all is sold */
+#define NGX_ADM_NOJS_SAYS    2           /* s, where that is all to tell */
 
 
 typedef struct {
@@ -36,6 +38,10 @@ typedef struct {
 } ngx_adm_nojs_t;
 
 
+static ngx_adm_nojs_t *ngx_adm_nojs(ngx_http_request_t *r,
+    ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
+static ngx_int_t ngx_adm_nojs_page(ngx_http_request_t *r, ngx_str_t *target,
+    ngx_str_t *uri);
 static ngx_int_t ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc);
 static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
@@ -65,26 +71,13 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
 
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
-    nojs = ngx_pcalloc(r->pool, sizeof(ngx_adm_nojs_t));
-    call = ngx_pcalloc(r->pool, sizeof(ngx_adm_api_call_t));
-
-    if (nojs == NULL || call == NULL) {
+    nojs = ngx_adm_nojs(r, conf, values, target);
+    if (nojs == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    call->request = r;
-    call->event = values[NGX_ADM_PAGE_EVENT];
-    call->conf = conf;
-    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    call = nojs->visit.call;
 
-    call->ctx = ngx_adm_ctx_get(r);
-    if (call->ctx == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    call->ctx->api = call;
-
-    nojs->visit.call = call;
     nojs->visit.done = ngx_adm_nojs_done;
     nojs->visit.data = nojs;
     nojs->visit.deadline = ngx_adm_api_deadline(call);
@@ -94,9 +87,6 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
 
     nojs->visit.intake.conf = scf->assign ? scf->assign
                                           : &ngx_adm_intake_default;
-    nojs->values = values;
-    nojs->target = *target;
-
     if (call->lcf->secrets[NGX_ADM_SECRET_TIER1] == NULL) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "admission: no \"admission_secret tier1\" here "
@@ -127,6 +117,107 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     }
 
     return ngx_adm_visit(&nojs->visit);
+}
+
+
+ngx_int_t
+ngx_adm_page_needs_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
+    ngx_str_t *values, ngx_str_t *target)
+{
+    ngx_str_t         uri;
+    const char       *state;
+    ngx_adm_nojs_t   *nojs;
+
+    nojs = ngx_adm_nojs(r, conf, values, target);
+
+    if (nojs == NULL || ngx_adm_nojs_page(r, target, &uri) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* it comes again by the address that it came by, and goes on by another */
+
+    if (ngx_adm_nojs_refresh(r, NGX_ADM_NOJS_SAYS,
+                             &values[NGX_ADM_PAGE_NOJS_URI], 0)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    values[NGX_ADM_PAGE_NOJS_URI] = uri;
+
+    state = (ngx_adm_event_seats(&nojs->visit.call->event, conf)
+             == NGX_ADM_SEATS_SOLD) ? "sold" : "script";
+
+    return ngx_adm_nojs_send(nojs, state, NGX_HTTP_OK, 0);
+}
+
+
+static ngx_adm_nojs_t *
+ngx_adm_nojs(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
+    ngx_str_t *values, ngx_str_t *target)
+{
+    ngx_adm_nojs_t      *nojs;
+    ngx_adm_api_call_t  *call;
+
+    nojs = ngx_pcalloc(r->pool, sizeof(ngx_adm_nojs_t));
+    call = ngx_pcalloc(r->pool, sizeof(ngx_adm_api_call_t));
+
+    if (nojs == NULL || call == NULL) {
+        return NULL;
+    }
+
+    call->request = r;
+    call->event = values[NGX_ADM_PAGE_EVENT];
+    call->conf = conf;
+    call->lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    call->ctx = ngx_adm_ctx_get(r);
+    if (call->ctx == NULL) {
+        return NULL;
+    }
+
+    call->ctx->api = call;
+
+    nojs->visit.call = call;
+    nojs->values = values;
+    nojs->target = *target;
+
+    return nojs;
+}
+
+
+/* the page itself; in the place of something else that, which leads to it */
+
+static ngx_int_t
+ngx_adm_nojs_page(ngx_http_request_t *r, ngx_str_t *target, ngx_str_t *uri)
+{
+    u_char  *p;
+
+    if (target->len && ngx_adm_page_in_place(r)) {
+        *uri = *target;
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(r->pool, sizeof("?return=") - 1 + target->len
+                             + 2 * ngx_escape_uri(NULL, target->data,
+                                                  target->len,
+                                                  NGX_ESCAPE_URI_COMPONENT));
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    uri->data = p;
+    *p++ = '?';
+
+    if (target->len) {
+        p = ngx_cpymem(p, "return=", sizeof("return=") - 1);
+        p = (u_char *) ngx_escape_uri(p, target->data, target->len,
+                                      NGX_ESCAPE_URI_COMPONENT);
+    }
+
+    uri->len = p - uri->data;
+
+    return NGX_OK;
 }
 
 

@@ -134,12 +134,17 @@ ngx_adm_page_handler(ngx_http_request_t *r)
                    "admission: page of event \"%V\": %ui, stored %ui",
                    event, status, store);
 
-    if (lcf->page->which == NGX_ADM_PAGE_TIER1 && ngx_adm_page_is_nojs(r)) {
-        if (!ngx_adm_page_is_shown(r)) {
-
+    if (ngx_adm_page_is_nojs(r)) {
+        if (!ngx_adm_page_is_shown(r)
+            || (lcf->page->which == NGX_ADM_PAGE_TIER2 && conf == NULL))
+        {
             /* in a cache it would keep browsers from being answered */
 
             return ngx_adm_page_send(r, &lcf->page->doc, values, status, 0);
+        }
+
+        if (lcf->page->which == NGX_ADM_PAGE_TIER2) {
+            return ngx_adm_page_needs_script(r, conf, values, &target);
         }
 
         if (conf) {

@@ -89,7 +89,7 @@ struct ngx_adm_page_conf_s {
     ngx_str_t            api;
     ngx_str_t            queue;  /* the other API, of _ADMIN */
     ngx_adm_page_doc_t   doc;
-    ngx_adm_page_doc_t   nojs;   /* of tier 1 alone */
+    ngx_adm_page_doc_t   nojs;   /* of tiers */
 };
 
 
@@ -106,6 +106,13 @@ ngx_uint_t ngx_adm_page_in_place(ngx_http_request_t *r);
  * of the page, of r->pool; target: where to go on to, empty: "next".
  */
 ngx_int_t ngx_adm_page_without_script(ngx_http_request_t *r,
+    ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
+
+/*
+ * ?nojs=: the queue, which needs JavaScript and says so, with what an operator
+ * says, and whether all is sold.
+ */
+ngx_int_t ngx_adm_page_needs_script(ngx_http_request_t *r,
     ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
 
 /* what is for the state of that page is shown, the rest is not */
@@ -127,6 +134,7 @@ ngx_int_t ngx_adm_page_send(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
 extern ngx_str_t  ngx_adm_page_tier1;
 extern ngx_str_t  ngx_adm_page_tier2;
 extern ngx_str_t  ngx_adm_page_nojs;
+extern ngx_str_t  ngx_adm_page_script;
 extern ngx_str_t  ngx_adm_page_admin;
 
 

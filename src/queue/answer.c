@@ -74,8 +74,7 @@ ngx_adm_queue_answer(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
                                        &call->event);
 
     case NGX_ADM_QUEUE_SOLD_OUT:
-        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
-                                     "SOLD_OUT", "Sold out", NULL);
+        return ngx_adm_api_sold_out(call);
 
     default: /* NGX_ADM_QUEUE_NOT_IN */
         return ngx_adm_queue_out(call, answer, seats);

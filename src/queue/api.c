@@ -306,8 +306,7 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     ask->unbound = call->lcf->dry_run;
 
     if (ngx_adm_queue_line_sold(ask)) {
-        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
-                                     "SOLD_OUT", "Sold out", NULL);
+        return ngx_adm_api_sold_out(call);
     }
 
     full = ngx_adm_queue_known_full(ask);

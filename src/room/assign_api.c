@@ -69,8 +69,7 @@ ngx_adm_assign_body(ngx_adm_api_call_t *call)
     if (!call->lcf->dry_run
         && ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD)
     {
-        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
-                                     "SOLD_OUT", "Sold out", NULL);
+        return ngx_adm_api_sold_out(call);
     }
 
     ac = ngx_pcalloc(call->request->pool, sizeof(ngx_adm_assign_call_t));

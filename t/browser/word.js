@@ -243,7 +243,7 @@ async function control(visitor) {
        "control page: markup is text");
 
     const told = await (await fetch(`${config.site}/vwr-api/status/word?lang=en`)).json();
-    is(told.notice.text, `Soon <b>"now"</b>`, "and so do answers");
+    is(told.notice, `Soon <b>"now"</b>`, "and so do answers");
 
     await page.click(`${card} .word button`);
     is(await page.inputValue("#text-ko"), "곧 시작합니다.",

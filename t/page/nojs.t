@@ -35,6 +35,15 @@ my $site = Admission::Site->start(
             empty_gif;
         }
         location @wait           { admission_page tier1; }
+        location /queue/         { admission_page tier2; }
+        location /room/ {
+            admission_event  $is;
+            admission_tier2  on;
+            admission_deny   status;
+            error_page       403 =200 @line;
+            empty_gif;
+        }
+        location @line           { admission_page tier2; }
 END
 
 my $port = $site->port;
@@ -128,6 +137,69 @@ is $page->header('Location'), '/events/x?a=1&b=%20', 'to where it wanted to';
 is $page->header('Cache-Control'), 'no-store', 'which is not stored either';
 ok $jar{'urr-vwr-token-concert'}, 'with the token';
 is ask(\%jar, '/events/')->status, 200, 'that the gate takes';
+
+
+# ---- the queue, which needs JavaScript
+
+subtest 'the queue' => sub {
+    my $plain = ask({}, "/queue/concert?return=/x%3Fa");
+    my ($nojs) = $plain->body =~ /<noscript>.*?url=([^"]*)"/;
+    is $nojs =~ s/&amp;/&/gr, '?nojs=1&return=%2Fx%3Fa', 'is left for';
+    like $plain->body, qr/<a class="button" href="\?nojs=1&amp;return/,
+        'by hand, too, where a script does not run';
+
+    my $page = ask({}, '/queue/concert?nojs=1&return=/x%3Fa');
+    is $page->status, 200, 'a page of its own';
+    is $page->header('Cache-Control'), 'no-store', 'that is not stored';
+    is $page->header('Refresh'), '2; url=?nojs=1&return=%2Fx%3Fa',
+        'and comes again';
+    like $page->body, qr/needs JavaScript.*JavaScript를 켜고/s,
+        'says that it needs JavaScript';
+    like $page->body, qr/<a class="button" href="\?return=%2Fx%3Fa">/,
+        'and leads back to the queue';
+    like $page->body, qr/<div class="word" hidden>/, 'no notice';
+    like $page->body, qr/<div class="if-sold" hidden>/, 'not sold out';
+    is ask({}, '/queue/concert?nojs=1')->header('Refresh'), '2; url=?nojs=1',
+        'without return';
+    like ask({}, '/queue/concert?nojs=1&return=//host')->body,
+        qr/<a class="button" href="\?">/, 'nor to another host';
+    is ask({}, '/queue/a%20b?nojs=1')->status, 400, 'of no event: none';
+    is ask({}, '/queue/concert?nojs=1', headers => [ Accept => '*/*' ])
+       ->header('Refresh'), undef, 'for navigations alone';
+
+    my @operator = (bearer => $Admission::Site::SECRETS{admin});
+    is request($port, 'PUT', '/api/admin/vwr/notice/concert', @operator,
+               json => { ko => "\x{ace7}", en => '<b>Soon</b>' })->status, 200,
+        '(operator: notice)';
+    is request($port, 'PUT', '/api/queue/admin/slots/concert?slots=0',
+               @operator)->status, 200, '(operator: no seats)';
+    wait_until {
+        $page = ask({}, '/queue/concert?nojs=1');
+        $page->body =~ /Soon/ && $page->body =~ /<main class="sold"/;
+    };
+    like $page->body, qr{<p lang="en" dir="auto">&lt;b&gt;Soon&lt;/b&gt;</p>},
+        'the notice';
+    like $page->body, qr{<p lang="ko" dir="auto">곧</p>},
+        'in both languages';
+    like $page->body, qr/<div class="if-sold" >\s*<p[^>]*>Sold out.*매진/s,
+        'and that it is sold out';
+    request($port, 'DELETE', '/api/queue/admin/slots/concert', @operator);
+    request($port, 'DELETE', '/api/admin/vwr/notice/concert', @operator);
+
+    # in the place of what was denied
+
+    my $there = $site->user('ann');
+    my $denied = request($port, GET => '/room/concert?a=1',
+                         bearer => $there, headers => \@page);
+    ($nojs) = $denied->body =~ /<noscript>.*?url=([^"]*)"/;
+    $nojs =~ s/&amp;/&/g;
+    like $nojs, qr{^/room/concert\?nojs=1&admission_return=},
+        'at the same address';
+    $denied = request($port, GET => $nojs, bearer => $there,
+                      headers => \@page);
+    like $denied->body, qr{<a class="button" href="/room/concert\?a=1">},
+        'and back to what was wanted';
+};
 
 
 # ---- where to go on to

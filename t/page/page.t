@@ -261,7 +261,7 @@ refused('admission_page tier1; admission_queue_api;', qr/content handler/);
 refused('admission_page tier1 page.html;', qr/is too long/, 'x' x 262_145);
 refused('admission_page tier1 page.html;', qr/\{\{titel\}\} is unknown/,
         '{{titel}}');
-refused('admission_page tier2 page.html;', qr/\{\{nojs\}\} is unknown/,
+refused('admission_page admin page.html;', qr/\{\{nojs\}\} is unknown/,
         '{{nojs}}');
 refused('admission_page tier1 page.html;', qr/\{\{next\}\} is inside a <script>/,
         '<script>"{{next}}"</script>');

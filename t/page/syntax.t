@@ -23,12 +23,12 @@ sub complaint ($script) {
     return $output =~ s/\s+\z//r;
 }
 
-for my $page (qw(tier1 tier2 admin nojs)) {
+for my $page (qw(tier1 tier2 admin nojs script)) {
     my (undef, $html) = run('sh', root . '/pages/embed.sh', '-e',
                             root . "/pages/$page.html");
     my @scripts = $html =~ m{<script>(.*?)</script>}gs;
 
-    is scalar @scripts, $page eq 'nojs' ? 0 : 1, "$page: its script";
+    is scalar @scripts, $page =~ /^(?:nojs|script)$/ ? 0 : 1, "$page: its script";
     is complaint($_), '', "$page: is for browsers of 2019" for @scripts;
 }
 

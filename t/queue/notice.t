@@ -51,7 +51,7 @@ sub status ($i, $event, %opt) {
 sub shows ($i, $event, $text, $timeout = 5) {
     return wait_until {
         my $notice = status($i, $event)->{notice};
-        defined $text ? $notice && $notice->{text} eq $text : !$notice;
+        defined $text ? $notice && $notice eq $text : !$notice;
     } $timeout;
 }
 
@@ -91,14 +91,14 @@ subtest 'set, shown, ended' => sub {
                 'EN' => 'en');
     for my $accept (sort keys %lang) {
         is status(0, 'concert', headers => [ 'Accept-Language' => $accept ])
-           ->{notice}{lang}, $lang{$accept}, "Accept-Language: $accept";
+           ->{noticeLang}, $lang{$accept}, "Accept-Language: $accept";
     }
-    my $notice = status(0, 'concert', query => '?lang=en',
-                        headers => [ 'Accept-Language' => 'ko' ])->{notice};
-    is_deeply $notice, { text => $en, lang => 'en', at => $set->{notice}{at} },
-        'lang= comes first';
+    my $r = status(0, 'concert', query => '?lang=en',
+                   headers => [ 'Accept-Language' => 'ko' ]);
+    is_deeply [ @$r{qw(notice noticeLang noticeAt)} ],
+        [ $en, 'en', $set->{notice}{at} ], 'lang= comes first';
     is status(0, 'concert', query => '?lang=fr',
-              headers => [ 'Accept-Language' => 'en' ])->{notice}{lang}, 'en',
+              headers => [ 'Accept-Language' => 'en' ])->{noticeLang}, 'en',
         'unless it is none of them';
 
     # in all answers that say how one stands
@@ -114,7 +114,7 @@ subtest 'set, shown, ended' => sub {
         my ($user, $method, $what, $state) = @$_;
         my $r = $call->($user, $method, $what);
         is $r->{status}, $state, "$what: $state";
-        is $r->{notice}{text}, $ko, 'with the notice';
+        is $r->{notice}, $ko, 'with the notice';
     }
 
     is post($port[0], '/api/admin/vwr/activate/concert',
@@ -122,20 +122,20 @@ subtest 'set, shown, ended' => sub {
     my $ticket;
     wait_until { ($ticket = post($port[1], '/vwr-api/assign/concert'))->status
                  == 200 };
-    is $ticket->json->{notice}{text}, $ko, 'assign';
+    is $ticket->json->{notice}, $ko, 'assign';
     my @held = ('X-Admission-Visitor' => $ticket->json->{visitor});
     my $check = sub { get($port[1], '/vwr-api/check/concert/'
                           . $ticket->json->{requestId},
                           headers => \@held)->json };
-    is $check->()->{notice}{text}, $ko, 'check, waiting';
+    is $check->()->{notice}, $ko, 'check, waiting';
     post($port[0], '/api/admin/vwr/advance/concert', bearer => $secret);
     ok wait_until { $check->()->{admitted} };
-    is $check->()->{notice}{text}, $ko, 'check, admitted';
+    is $check->()->{notice}, $ko, 'check, admitted';
 
     put(1, 'concert', en => $en);
     ok shows(0, 'concert', $en), 'in one language alone';
     is status(0, 'concert', headers => [ 'Accept-Language' => 'ko' ])
-       ->{notice}{lang}, 'en', 'that is told to all';
+       ->{noticeLang}, 'en', 'that is told to all';
     ok shows(1, 'concert', $en), 'on both hosts';
 
     $now = time;
@@ -154,13 +154,30 @@ subtest 'of lines that take no more' => sub {
     $r = request($port[1], 'POST', '/api/queue/check/full',
                  bearer => $site->user('x'));
     is $r->json->{code}, 'QUEUE_FULL', 'a queue';
-    is $r->json->{notice}{text}, $en, 'says why';
+    is $r->json->{notice}, $en, 'says why';
     post($port[1], '/api/admin/vwr/activate/full', bearer => $secret);
     ok wait_until { status(1, 'full')->{isActive} };
     $r = post($port[1], '/vwr-api/assign/full');
     is $r->json->{code}, 'QUEUE_FULL', 'a waiting room';
-    is $r->json->{notice}{text}, $en, 'says why';
+    is $r->json->{notice}, $en, 'says why';
     is $r->json->{retryAfter}, 30, 'and when to come again';
+
+    # no seats, or none that are left
+
+    put(0, 'gone', en => $en);
+    is request($port[0], 'PUT', '/api/queue/admin/slots/gone?slots=0',
+               bearer => $secret)->status, 200, 'no seats';
+    ok shows($_, 'gone', $en) for 0, 1;
+    for (1 .. 3) {
+        $r = request($port[1], 'POST', '/api/queue/check/gone',
+                     bearer => $site->user("x$_"));
+        is $r->json->{code}, 'SOLD_OUT', 'sold out';
+        is $r->json->{notice}, $en, 'with the notice';
+    }
+    ok wait_until { (status(1, 'gone')->{status} // '') eq 'sold_out' };
+    $r = post($port[1], '/vwr-api/assign/gone');
+    is $r->json->{code}, 'SOLD_OUT', 'in the waiting room as well';
+    is $r->json->{notice}, $en, 'with the notice';
 };
 
 
@@ -268,7 +285,7 @@ subtest 'after a reload, on a new host, and without the zone' => sub {
     my $new = $site->instance;
     ok wait_until {
         my $n = get($new->port, '/vwr-api/status/idle')->json->{notice};
-        $n && $n->{text} eq 'changed';
+        $n && $n eq 'changed';
     } 10;
     pass 'a new host learns of it';
     $new->stop;
@@ -293,7 +310,7 @@ subtest 'after a loss of data' => sub {
     is $site->redis->cmd('HGET', '{lost}:notice', 'ko'), encode_utf8($ko),
         'all of it';
     is $site->redis->cmd('PTTL', '{lost}:notice'), -1, 'for good';
-    is status($_, 'lost')->{notice}{text}, $ko, "host $_ shows it" for 0, 1;
+    is status($_, 'lost')->{notice}, $ko, "host $_ shows it" for 0, 1;
 
     # a host that knows an older one
 
@@ -307,7 +324,7 @@ subtest 'after a loss of data' => sub {
     $site->redis->cmd('HSET', '{lost}:notice', version => $version + 1e9,
                       ko => "\x01");
     operator(0, 'queue', 'GET', 'lost');
-    is status(0, 'lost')->{notice}{text}, 'new', 'nor is it taken';
+    is status(0, 'lost')->{notice}, 'new', 'nor is it taken';
     $site->redis->cmd('DEL', '{lost}:notice');
     $site->redis->cmd('SET', '{lost}:notice', 'x');
     is $site->call(0, 'other', 'POST', 'check')->status, 200,
