@@ -86,10 +86,6 @@ static void ngx_adm_queue_nobody(void *data, ngx_int_t rc,
 static void ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply);
 static void ngx_adm_queue_note(ngx_adm_queue_call_t *qc,
     ngx_adm_queue_reply_t *r);
-static void ngx_adm_queue_is_active_done(void *data, ngx_int_t rc,
-    redisReply *reply);
-static void ngx_adm_queue_revoked_done(void *data, ngx_int_t rc,
-    redisReply *reply);
 
 
 ngx_adm_redis_call_t *
@@ -276,57 +272,6 @@ ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     qc->step = 1;
 
     return ngx_adm_queue_run(&args, qc);
-}
-
-
-ngx_adm_redis_call_t *
-ngx_adm_queue_is_active(ngx_str_t *event, ngx_str_t *user,
-    ngx_adm_queue_done_pt done, void *data)
-{
-    ngx_str_t              argv[3], active;
-    ngx_adm_queue_call_t  *qc;
-    ngx_adm_redis_call_t  *call;
-
-    ngx_str_set(&active, "active");
-
-    if (ngx_adm_event_key(&argv[1], event, &active) != NGX_OK) {
-        return NULL;
-    }
-
-    call = NULL;
-    qc = ngx_adm_queue_call(event, NULL, done, data);
-
-    if (qc) {
-        ngx_str_set(&argv[0], "ZSCORE");
-        argv[2] = *user;
-
-        call = ngx_adm_redis_call(ngx_adm_redis, 3, argv, 1,
-                                  ngx_adm_queue_is_active_done, qc);
-        if (call) {
-            ngx_adm_redis_own(call, qc);
-
-        } else {
-            ngx_free(qc);
-        }
-    }
-
-    ngx_free(argv[1].data);
-
-    return call;
-}
-
-
-ngx_adm_redis_call_t *
-ngx_adm_queue_revoked(ngx_str_t *event, ngx_str_t *user,
-    ngx_adm_queue_done_pt done, void *data)
-{
-    ngx_adm_args_t  args;
-
-    ngx_adm_args_begin(&args, NGX_ADM_CALL_QUEUE_REVOKED, event);
-    args.argv[NGX_ADM_ARG_QUEUE_REVOKED_USER] = *user;
-
-    return ngx_adm_args_run(&args, ngx_adm_queue_revoked_done,
-                            ngx_adm_queue_call(event, NULL, done, data));
 }
 
 
@@ -615,76 +560,4 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
     if (n[NGX_ADM_TALLY_ADMISSIONS] && !qc->step) {
         ngx_adm_observe(NGX_ADM_HISTOGRAM_QUEUE_WAIT, 0, 0);
     }
-}
-
-
-static void
-ngx_adm_queue_is_active_done(void *data, ngx_int_t rc, redisReply *reply)
-{
-    ngx_adm_queue_call_t  *qc = data;
-
-    ngx_int_t               expires;
-    ngx_adm_queue_answer_t  answer;
-
-    ngx_memzero(&answer, sizeof(ngx_adm_queue_answer_t));
-
-    answer.state = NGX_ADM_QUEUE_NOT_IN;
-
-    if (rc != NGX_OK) {
-        qc->done(qc->data, NGX_ERROR, NULL);
-        return;
-    }
-
-    if (reply->type == REDIS_REPLY_STRING) {
-        expires = ngx_atoi((u_char *) reply->str, reply->len);
-
-        if (expires == NGX_ERROR) {
-            ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                          "admission: an active user has a score in redis "
-                          "that is not ours");
-            qc->done(qc->data, NGX_ERROR, NULL);
-            return;
-        }
-
-        if (expires > ngx_adm_now_us() / 1000) {
-            answer.state = NGX_ADM_QUEUE_ACTIVE;
-        }
-    }
-
-    qc->done(qc->data, NGX_OK, &answer);
-}
-
-
-static void
-ngx_adm_queue_revoked_done(void *data, ngx_int_t rc, redisReply *reply)
-{
-    ngx_adm_queue_call_t  *qc = data;
-
-    ngx_adm_queue_answer_t  answer;
-
-    int64_t  v[NGX_ADM_REPLY_QUEUE_REVOKED_COUNT];
-
-    if (rc != NGX_OK) {
-        qc->done(qc->data, NGX_ERROR, NULL);
-        return;
-    }
-
-    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_QUEUE_REVOKED_COUNT,
-                              0) != NGX_OK)
-    {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
-                      "script got an answer that is not its own from redis");
-        qc->done(qc->data, NGX_ERROR, NULL);
-        return;
-    }
-
-    ngx_memzero(&answer, sizeof(ngx_adm_queue_answer_t));
-
-    answer.revoked = v[NGX_ADM_REPLY_QUEUE_REVOKED_REVOKED];
-    answer.state = (v[NGX_ADM_REPLY_QUEUE_REVOKED_EXPIRES]
-                    > ngx_adm_now_us() / 1000)
-                   ? NGX_ADM_QUEUE_ACTIVE
-                   : NGX_ADM_QUEUE_NOT_IN;
-
-    qc->done(qc->data, NGX_OK, &answer);
 }
