@@ -81,6 +81,13 @@ subtest 'people wait, and are in' => sub {
     operator(POST => 'complete/busy?user=a&seats=3');
 
     knows($_, 'busy') for 0, 1;
+
+    # the other host hears of who joined last by its next step
+
+    my $heard = wait_until {
+        4 == grep { check(1, 'busy', 'w40')->status == 200 } 1 .. 4;
+    };
+    ok $heard, 'the last one is known to the other host';
     flood('busy', 640);
 
     my %said;
