@@ -222,7 +222,7 @@ function newCard(event) {
   stat(queue, "inside", "inside", L("Inside", "입장 중"));
   stat(queue, "enters", "admitted", L("Let in per minute", "분당 입장"));
   for (const name of ["activate", "resume", "advance", "rate", "deactivate"]) button(room, name);
-  for (const name of ["threshold", "slots", "clear"]) button(queue, name);
+  for (const name of ["threshold", "slots", "sold", "clear"]) button(queue, name);
 
   const word = card.word = { card, root: make("div", "word"), says: make("div", "says"), switches: make("div", "switches"), buttons: {} };
   word.root.append(word.says, word.switches);
@@ -427,7 +427,8 @@ function fillQueue(part, event) {
     L(`${count(event.admitted)} let in so far`, `지금까지 ${count(event.admitted)}명 입장`),
     event.slots >= 0 && (event.sold === null ? L(`${count(event.slots)} seats`, `좌석 ${count(event.slots)}석`) : L(`${count(event.sold)} of ${count(event.slots)} seats sold`, `좌석 ${count(event.slots)}석 중 ${count(event.sold)}석 판매`))
   ]);
-  shown(part, ["threshold", "slots", "clear"]);
+  const lost = event.slots >= 0 && event.sold === null;
+  shown(part, ["threshold", lost ? "sold" : "slots", "clear"]);
 }
 
 // ---- who is no operator

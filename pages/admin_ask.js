@@ -125,6 +125,20 @@ const switches = {
     ask: (event, n, configured) => configured ? ["DELETE", path(data.queue, "slots", event)] : ["PUT", path(data.queue, "slots", event) + `?slots=${n}`]
   },
 
+  // lost: seats that are set without it would be for sale once more
+
+  sold: {
+    label: L("Sold so far…", "판매된 좌석…"), title: L("How many seats are sold?", "몇 석이 판매되었나요?"), verb: L("Go on with that", "이 수로 계속하기"),
+    done: L("How many are sold is known again.", "판매된 좌석 수를 설정했습니다."),
+    field: { label: L("Sold so far, by your books", "지금까지 판매된 좌석 (예매 기록 기준)"), min: 0, max: 2000000000, value: () => "" },
+    words: (event, n) => [
+      L(`Of ${count(event.slots)} seats in all ${count(Math.max(event.slots - n, 0))} are left then, and who waits is let in for them.`, `전체 ${count(event.slots)}석 중 ${count(Math.max(event.slots - n, 0))}석이 남으며, 기다리는 사람이 입장합니다.`),
+      L("Fewer than were really sold, and seats are sold twice. What was completed since the loss is in your books as well.", "실제보다 적게 입력하면 좌석이 중복 판매됩니다. 유실 이후에 완료된 예매도 포함해 주세요."),
+      n >= event.slots && L("All are sold then: nobody joins, and who waits is told.", "모두 판매된 것이 됩니다. 더 이상 대기할 수 없고 기다리는 사람에게 알립니다.")
+    ],
+    ask: (event, n) => ["PUT", path(data.queue, "slots", event) + `?slots=${event.slots}&sold=${n}`]
+  },
+
   clear: {
     label: L("Clear…", "비우기…"), title: L("Clear the queue?", "대기열을 비울까요?"), verb: L("Clear the queue", "대기열 비우기"), danger: true,
     done: L("The queue is cleared.", "대기열을 비웠습니다."),

@@ -190,7 +190,7 @@ function troublesOf(event) {
   const stuck = event.queueSize > 0 && free > 0 && !(event.restoring > 0);
   const entry = still(`${event.eventId} admitted`, stuck ? event.admitted : NaN);
   if (event.slots >= 0 && event.sold === null) {
-    add("unsold", true, L("Redis lost how many seats are sold, and nobody knows: nobody is let in until you set the seats.", "Redis에서 판매된 좌석 수가 유실되었습니다. 좌석 수를 다시 설정할 때까지 아무도 입장하지 않습니다."));
+    add("unsold", true, L("Redis lost how many seats are sold, and nobody knows: nobody is let in until you say.", "Redis에서 판매된 좌석 수가 유실되었습니다. 판매된 좌석 수를 입력할 때까지 아무도 입장하지 않습니다."));
   }
   if (event.queueSize > 0 && event.threshold === 0) {
     add("threshold", false, L(`The queue is paused: ${people(event.queueSize)} waiting, and the limit is 0.`, `대기열이 멈춰 있습니다. ${people(event.queueSize)}이 기다리고 있고 동시 입장 한도는 0입니다.`));

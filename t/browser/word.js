@@ -254,7 +254,32 @@ async function control(visitor) {
     await page.click("#yes");
     await until(() => page.isHidden(`${card} .says`));
     ok(await page.isHidden(`${card} .says`), "control page: it ended");
+    await soldIsLost(page);
     is(context.seen.errors.join(), "", "control page: nothing forbidden");
 
     await context.close();
+}
+
+
+// To set the seats alone would sell once more what is sold.
+
+async function soldIsLost(page) {
+    const card = "#event-lost";
+    const press = `${card} button:has-text("Sold so far")`;
+
+    await page.waitForSelector(press);
+    ok(await page.isHidden(`${card} button:has-text("Seats")`),
+       "control page: sold is lost: seats are not what is asked for");
+    await page.click(press);
+    await shows(page, "#ask-words", /A whole number/, "control page: no guess");
+    await page.click("#yes");
+    ok(await page.isVisible("#ask-error"), "control page: it has to be said");
+    await page.fill("#number", "3");
+    await shows(page, "#ask-words", /Of 5 seats in all 2 are left/,
+                "control page: says what comes of it");
+    ok(await fits(page), "control page, 320 px: nothing sticks out");
+    await page.click("#yes");
+    await shows(page, card, /3 of 5 seats sold/, "control page: known again");
+    ok(await page.isVisible(`${card} button:has-text("Seats")`),
+       "control page: and seats may be set");
 }

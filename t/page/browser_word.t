@@ -6,6 +6,7 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use Admission::Browser;
+use Admission::HTTP;
 use Admission::Site;
 
 # the page is the same whatever NGINX is built with
@@ -16,7 +17,8 @@ my $site = Admission::Site->start(
                        "title=Spring Concert";
                full threshold=0 max_queue=1 vwr_rate=0 vwr_max_queue=1;
                long threshold=0 max_wait=1s;
-               word threshold=0 vwr_rate=0;',
+               word threshold=0 vwr_rate=0;
+               lost threshold=0 slots=5;',
     server => <<'END');
         location /vwr/            { admission_page tier1 next=/plain; }
         location /vwr-api/        { admission_vwr_api; }
@@ -24,6 +26,12 @@ my $site = Admission::Site->start(
         location /control/        { admission_page admin; }
         location /api/admin/vwr/  { admission_admin_api; }
 END
+
+# what was sold is lost, as after a loss of data that no host remembers
+
+request($site->port, POST => '/api/queue/check/lost',
+        bearer => $site->user('ann'));
+$site->redis->cmd('HSET', '{lost}:state', unsold => 1);
 
 browser_test('word.js', {
     site => 'http://127.0.0.1:' . $site->port,
