@@ -336,8 +336,13 @@ ngx_adm_event_next(ngx_str_t *id, ngx_adm_stepped_t *stepped)
              * left with a place or a token that still counts.
              */
 
+            ngx_adm_sum_locked(zone, en, -1);
+
             en->state.epoch = 0;
             en->state.clear = ngx_max(en->state.clear, en->state.clock);
+            en->unsold = 0;
+
+            ngx_adm_sum_locked(zone, en, 1);
 
             if (en->state.clock == 0 && en->room == NULL) {
                 /* there never was anybody in it */
