@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/text.h"
 #include "command.h"
 #include "headers.h"
 
@@ -46,8 +47,12 @@ ngx_adm_command_take(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 
         h->hash = 0;
 
-        if (n++ == 0) {
+        if (n == 0) {
             value = h->value;
+            n = 1;
+
+        } else if (!ngx_adm_str_same(&h->value, &value)) {
+            n++;
         }
     }
 
@@ -58,7 +63,8 @@ ngx_adm_command_take(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     }
 
     if (n > 1) {
-        ngx_adm_command_refused(r, &value, "there are several");
+        ngx_adm_command_refused(r, &value, "there are several "
+                                "that differ");
 
     } else if (ngx_adm_command_parse(&value, &seats) != NGX_OK) {
         ngx_adm_command_refused(r, &value, "it is none of \"complete\", "

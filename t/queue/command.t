@@ -214,6 +214,23 @@ subtest 'whose' => sub {
 };
 
 
+# A framework and a filter of the same backend may both say it.
+
+subtest 'said twice in one answer' => sub {
+    my $event = 'event' . ++$events;
+    my %token = map { $_ => token($event, $_) } qw(a b);
+
+    my $r = buy('buy', $event, 'a', $token{a},
+                "$command;seats=2" . '&header=X-Admission-Command:complete;seats=2');
+    is $r->header('X-Admission-Command'), undef, 'the header goes no further';
+    sold_is($event, 2, 'the same: it counts, once');
+    $r = buy('buy', $event, 'b', $token{b},
+             $command . '&header=x-admission-command:complete;seats=2');
+    is $r->header('X-Admission-Command'), undef, 'nor do two that differ';
+    sold_is($event, 2, 'of which none counts');
+};
+
+
 subtest 'subrequests' => sub {
     my $event = 'event' . ++$events;
     my $token = token($event, 'a');
