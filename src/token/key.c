@@ -274,6 +274,22 @@ ngx_adm_keyring_mac(ngx_adm_keyring_t *ring, ngx_uint_t alg, u_char *data,
 }
 
 
+size_t
+ngx_adm_keyring_mac_by(ngx_adm_keyring_t *ring, ngx_uint_t n, ngx_uint_t alg,
+    u_char *data, size_t len, u_char *out)
+{
+    ngx_adm_key_t  *keys;
+
+    if (n >= ring->keys.nelts) {
+        return 0;
+    }
+
+    keys = ring->keys.elts;
+
+    return ngx_adm_key_mac(&keys[n], alg, data, len, out);
+}
+
+
 ngx_int_t
 ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
     ngx_str_t *data, ngx_str_t *signature)

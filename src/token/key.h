@@ -112,6 +112,10 @@ ngx_adm_keyring_t *ngx_adm_keyring_derive(ngx_pool_t *pool,
 size_t ngx_adm_keyring_mac(ngx_adm_keyring_t *ring, ngx_uint_t alg,
     u_char *data, size_t len, u_char *out);
 
+/* the same under the n-th of its ring->keys.nelts keys, which signs or not */
+size_t ngx_adm_keyring_mac_by(ngx_adm_keyring_t *ring, ngx_uint_t n,
+    ngx_uint_t alg, u_char *data, size_t len, u_char *out);
+
 /*
  * Whether a signature is by one of the keys.  kid is what the token says of
  * its key (data NULL: nothing), of which secrets have none.  NGX_DECLINED: it
