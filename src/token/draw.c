@@ -240,7 +240,7 @@ ngx_adm_draw_init(ngx_adm_draw_t *draw, u_char *seed, int64_t lots)
 
 
 int64_t
-ngx_adm_draw_place(ngx_adm_draw_t *draw, int64_t lot)
+ngx_adm_draw_position(ngx_adm_draw_t *draw, int64_t lot)
 {
     uint64_t  x;
 
@@ -248,7 +248,7 @@ ngx_adm_draw_place(ngx_adm_draw_t *draw, int64_t lot)
         return 0;
     }
 
-    /* one lot has one place, and nothing to walk through */
+    /* one lot has one position, and nothing to walk through */
 
     if (draw->lots == 1) {
         return 1;

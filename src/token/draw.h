@@ -3,9 +3,9 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The mathematics of the draw, byte by byte as docs/draw.md has it: from the
- * secret of an activation to the place of a lot.  Knows no request, no Redis
- * and no clock.  Whoever holds a secret before the draw knows its result as
- * far as no beacon comes into it: it is for no log, no answer and no key of
+ * secret of an activation to the position of a lot.  Knows no request, no
+ * Redis and no clock.  Whoever holds a secret before the draw knows its result
+ * as far as no beacon comes into it: it is for no log, no answer and no key of
  * Redis until the seed is there.
  */
 
@@ -27,9 +27,9 @@
 
 
 #define NGX_ADM_DRAW_ALGORITHM   "admission-draw-v1"
-#define NGX_ADM_DRAW_LABEL       "draw"  /* of the keys derived from tier 1's */
+#define NGX_ADM_DRAW_LABEL       "draw"  /* of keys derived from tier 1's */
 
-#define NGX_ADM_DRAW_SIZE        32      /* bytes of secret, commitment, seed */
+#define NGX_ADM_DRAW_SIZE        32      /* of secret, commitment, seed */
 #define NGX_ADM_DRAW_BEACON_MIN  16      /* bytes, two digits each */
 #define NGX_ADM_DRAW_BEACON_MAX  64
 #define NGX_ADM_DRAW_SOURCE_MAX  128     /* bytes */
@@ -75,8 +75,8 @@ void ngx_adm_draw_commitment(u_char *secret, u_char *commitment);
 ngx_uint_t ngx_adm_draw_is_source(ngx_str_t *source);
 
 /*
- * The bytes of a beacon that somebody posted in hexadecimal, into beacon, which
- * has room for NGX_ADM_DRAW_BEACON_MAX.  NGX_DECLINED: it is none.
+ * The bytes of a beacon that somebody posted in hexadecimal, into beacon,
+ * which has room for NGX_ADM_DRAW_BEACON_MAX.  NGX_DECLINED: it is none.
  */
 ngx_int_t ngx_adm_draw_beacon(ngx_str_t *hex, u_char *beacon, size_t *len);
 
@@ -87,11 +87,11 @@ ngx_int_t ngx_adm_draw_beacon(ngx_str_t *hex, u_char *beacon, size_t *len);
 ngx_int_t ngx_adm_draw_seed(ngx_adm_draw_terms_t *terms, u_char *secret,
     u_char *seed);
 
-/* prepares what places are worked out with; NGX_DECLINED: no such number */
+/* prepares what positions are worked out with; NGX_DECLINED: no such number */
 ngx_int_t ngx_adm_draw_init(ngx_adm_draw_t *draw, u_char *seed, int64_t lots);
 
-/* the place of a lot, either from 1 to lots; 0: there is no such lot */
-int64_t ngx_adm_draw_place(ngx_adm_draw_t *draw, int64_t lot);
+/* the position of a lot, either from 1 to lots; 0: there is no such lot */
+int64_t ngx_adm_draw_position(ngx_adm_draw_t *draw, int64_t lot);
 
 
 #endif /* _NGX_ADM_TOKEN_DRAW_H_INCLUDED_ */

@@ -8,18 +8,18 @@
  *     draw FILE;
  *
  * Each line of the file has a word and what it needs, separated by blanks; "-"
- * is nothing, bytes are in hexadecimal.  What comes of each goes to FILE.out, a
- * line each, "no" where it is refused:
+ * is nothing, bytes are in hexadecimal.  What comes of each goes to FILE.out,
+ * a line each, "no" where it is refused:
  *
  *     secret KEY[,KEY...] EVENT ACTIVATION COMMITMENT   secret and commitment
  *     seed SECRET SOURCE BEACON EVENT ACTIVATION LOTS   seed
  *     source SOURCE                                     "ok"
  *     beacon TEXT                                       its bytes
- *     place SEED LOTS LOT[,LOT...]                      places
- *     places SEED LOTS NAME       "ok", and lines of lot and place in NAME
+ *     position SEED LOTS LOT[,LOT...]                      positions
+ *     positions SEED LOTS NAME    "ok", and lines of lot and position in NAME
  *     orders SEED LOTS TIMES      how often each order of few lots came, of so
  *                                 many seeds: the first, its hash, and so on
- *     time SEED LOTS TIMES        ns of a place, and of what prepares it
+ *     time SEED LOTS TIMES        ns of a position, and of what prepares it
  */
 
 
@@ -206,7 +206,7 @@ draw_beacon(ngx_pool_t *pool, char **field, FILE *out)
 
 
 static ngx_int_t
-draw_places(ngx_adm_draw_t *made, char *name, FILE *out)
+draw_positions(ngx_adm_draw_t *made, char *name, FILE *out)
 {
     FILE     *list;
     int64_t   lot;
@@ -218,7 +218,7 @@ draw_places(ngx_adm_draw_t *made, char *name, FILE *out)
 
     for (lot = 1; lot <= made->lots; lot++) {
         fprintf(list, "%lld %lld\n", (long long) lot,
-                (long long) ngx_adm_draw_place(made, lot));
+                (long long) ngx_adm_draw_position(made, lot));
     }
 
     fprintf(out, "ok\n");
@@ -227,13 +227,13 @@ draw_places(ngx_adm_draw_t *made, char *name, FILE *out)
 }
 
 
-/* an order as a number: of each place, how many smaller ones come later */
+/* an order as a number: of each position, how many smaller ones come later */
 
 static ngx_int_t
 draw_orders(u_char *seed, int64_t lots, long times, FILE *out)
 {
     long            order, n;
-    int64_t         lot, later, place[7];
+    int64_t         lot, later, position[7];
     ngx_adm_draw_t  made;
 
     static long  count[DRAW_ORDERS];
@@ -247,7 +247,7 @@ draw_orders(u_char *seed, int64_t lots, long times, FILE *out)
         }
 
         for (lot = 1; lot <= lots; lot++) {
-            place[lot] = ngx_adm_draw_place(&made, lot);
+            position[lot] = ngx_adm_draw_position(&made, lot);
         }
 
         order = 0;
@@ -256,7 +256,7 @@ draw_orders(u_char *seed, int64_t lots, long times, FILE *out)
             order *= lots - lot + 1;
 
             for (later = lot + 1; later <= lots; later++) {
-                order += place[later] < place[lot];
+                order += position[later] < position[lot];
             }
         }
 
@@ -306,7 +306,7 @@ draw_time(u_char *seed, int64_t lots, long times, FILE *out)
     sum = 0;
 
     for (n = 0; n < times; n++) {
-        sum += ngx_adm_draw_place(&made, 1 + n % lots);
+        sum += ngx_adm_draw_position(&made, 1 + n % lots);
     }
 
     end = draw_spent();
@@ -332,8 +332,8 @@ draw_made(ngx_pool_t *pool, char **field, FILE *out)
         return NGX_DECLINED;
     }
 
-    if (ngx_strcmp(field[0], "places") == 0) {
-        return draw_places(&made, field[3], out);
+    if (ngx_strcmp(field[0], "positions") == 0) {
+        return draw_positions(&made, field[3], out);
     }
 
     if (ngx_strcmp(field[0], "orders") == 0) {
@@ -348,7 +348,7 @@ draw_made(ngx_pool_t *pool, char **field, FILE *out)
 
     for (p = strtok_r(field[3], ",", &end); p; p = strtok_r(NULL, ",", &end)) {
         fprintf(out, "%s%lld", before,
-                (long long) ngx_adm_draw_place(&made, atoll(p)));
+                (long long) ngx_adm_draw_position(&made, atoll(p)));
         before = " ";
     }
 
