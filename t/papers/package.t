@@ -90,7 +90,9 @@ for my $name (qw(README.md CHANGELOG.md CONTRIBUTING.md),
 }
 
 ok delete $there{"$doc/examples/$_"}, "the example $_"
-    for files_in('conf-examples');
+    for files_in('conf-examples'), files_in('tools');
+like $listing, qr{^-rwxr-xr-x .*/examples/$_$}m, "$_ can be run"
+    for files_in('tools');
 ok delete($there{"$doc/copyright"}), 'the copyright';
 ok delete($there{"$doc/changelog.gz"}), 'the changelog';
 is join('', (run('zcat', "$tree/$doc/changelog.gz"))[1]),
