@@ -6,6 +6,7 @@
  *
  *   N numbers    E event id    U text and user id    J JSON string
  *   A address    S cluster slot    R return target   V breaker=
+ *   D draw       B beacon, and its source
  */
 
 
@@ -21,6 +22,7 @@
 #include "redis/breaker.h"
 #include "redis/slots.h"
 #include "token/claims.h"
+#include "token/draw.h"
 #include "fuzz.h"
 
 
@@ -352,6 +354,91 @@ fuzz_text_breaker(ngx_str_t *data, ngx_pool_t *pool)
 }
 
 
+/* whatever the seed, no two lots have one position, and none is outside */
+
+static void
+fuzz_text_draw(ngx_str_t *data, ngx_pool_t *pool)
+{
+    u_char           seed[NGX_ADM_DRAW_SIZE], seen[256];
+    int64_t          lots, lot, position;
+    ngx_str_t        s;
+    ngx_adm_draw_t   draw;
+
+    lots = (int64_t) fuzz_number(data, 8);
+    lots >>= fuzz_byte(data) % 64;
+
+    s = fuzz_take(data, NGX_ADM_DRAW_SIZE, pool);
+
+    ngx_memzero(seed, sizeof(seed));
+    ngx_memcpy(seed, s.data, s.len);
+
+    if (ngx_adm_draw_init(&draw, seed, lots) != NGX_OK) {
+        fuzz_check(lots <= 0 || lots > NGX_ADM_DRAW_LOTS_MAX);
+        return;
+    }
+
+    fuzz_check(lots > 0 && lots <= NGX_ADM_DRAW_LOTS_MAX);
+    fuzz_check(ngx_adm_draw_position(&draw, 0) == 0);
+    fuzz_check(ngx_adm_draw_position(&draw, lots + 1) == 0);
+
+    lot = 1 + (int64_t) (fuzz_number(data, 8) % (uint64_t) lots);
+    position = ngx_adm_draw_position(&draw, lot);
+
+    fuzz_check(position >= 1 && position <= lots);
+
+    if (lots >= (int64_t) sizeof(seen)) {
+        return;
+    }
+
+    ngx_memzero(seen, sizeof(seen));
+
+    for (lot = 1; lot <= lots; lot++) {
+        position = ngx_adm_draw_position(&draw, lot);
+
+        fuzz_check(position >= 1 && position <= lots && !seen[position]);
+
+        seen[position] = 1;
+    }
+}
+
+
+static void
+fuzz_text_beacon(ngx_str_t *s)
+{
+    size_t      i, len;
+    u_char      beacon[NGX_ADM_DRAW_BEACON_MAX], again[3];
+    ngx_uint_t  source;
+
+    source = s->len > 0 && s->len <= NGX_ADM_DRAW_SOURCE_MAX
+             && s->data[0] != ' ' && s->data[s->len - 1] != ' ';
+
+    for (i = 0; source && i < s->len; i++) {
+        source = isascii(s->data[i]) && isprint(s->data[i]);
+    }
+
+    fuzz_check(ngx_adm_draw_is_source(s) == source);
+
+    if (ngx_adm_draw_beacon(s, beacon, &len) == NGX_OK) {
+        fuzz_check(len >= NGX_ADM_DRAW_BEACON_MIN
+                   && len <= NGX_ADM_DRAW_BEACON_MAX && 2 * len == s->len);
+
+        for (i = 0; i < len; i++) {
+            snprintf((char *) again, sizeof(again), "%02x", beacon[i]);
+            fuzz_check(ngx_strncasecmp(again, s->data + 2 * i, 2) == 0);
+        }
+
+        return;
+    }
+
+    len = s->len;
+
+    for (i = 0; i < s->len && isxdigit(s->data[i]); i++) { /* void */ }
+
+    fuzz_check(i < len || len % 2 || len < 2 * NGX_ADM_DRAW_BEACON_MIN
+               || len > 2 * NGX_ADM_DRAW_BEACON_MAX);
+}
+
+
 static void
 fuzz_text_run(ngx_str_t *data, ngx_pool_t *pool)
 {
@@ -389,6 +476,14 @@ fuzz_text_run(ngx_str_t *data, ngx_pool_t *pool)
 
     case 'V':
         fuzz_text_breaker(data, pool);
+        break;
+
+    case 'D':
+        fuzz_text_draw(data, pool);
+        break;
+
+    case 'B':
+        fuzz_text_beacon(&s);
         break;
 
     default:
