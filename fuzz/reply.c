@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 
 #include "host/args.h"
+#include "host/view.h"
 #include "host/zone.h"
 #include "queue/reply.h"
 #include "redis/map.h"
@@ -151,6 +152,23 @@ fuzz_reply_queue(redisReply *reply)
     if (rc != NGX_OK) {
         fuzz_check(fuzz_logged(NGX_LOG_ERR));
         rc = ngx_adm_queue_reply_step(reply, &event, 1000, &r);
+
+        if (rc == NGX_OK) {
+            fuzz_check(r.points->elements <= NGX_ADM_VIEW_POINTS);
+            fuzz_check(r.gone->elements % 2 == 0);
+        }
+    }
+
+    if (rc != NGX_OK) {
+        rc = ngx_adm_queue_reply_beat(reply, &r);
+    }
+
+    if (rc != NGX_OK) {
+        rc = ngx_adm_queue_reply_joins(reply, &r);
+
+        if (rc == NGX_OK) {
+            fuzz_check(r.answer.stands->elements % NGX_ADM_QUEUE_STANDS == 0);
+        }
     }
 
     if (rc == NGX_OK) {

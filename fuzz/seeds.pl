@@ -104,7 +104,8 @@ seed conf => (
         'redis://127.0.0.1 prefix={x}', 'redis://127.0.0.1/abc'),
     "edefault threshold=2 active_ttl=10m session_max=1h vwr=auto vwr_rate=50\n"
     . 'ee1 threshold=0 "title=A B" artist=\\"x vwr=on claim_ttl=30s'
-    . ' slots=9 complete=user',
+    . ' slots=9 complete=user opens=2026-01-01T00:00:00Z'
+    . ' starts=2026-01-01T00:00:00.5+09:00 closes=off',
     "ee1 threshold=99999999999\nee1 threshold=1", 'ee1 vwr=maybe',
     'edefault admissions_stream=on restore_wait=0 admit_batch=1',
     "mzone a:8m\nmsecret tier1 0123456789abcdef0123456789abcdef\n"
@@ -142,15 +143,22 @@ my $t = 1_700_000_000_000_000;
 my @queue = (1, 3, 5, 2, 2, $t, $t + 1, $t - 9, 2 * $t + 1, 0, 0, -1, -1, 0, 0,
              7, 1, 0, 0, 0, 9, 3);
 my @room = ($t, $t, 1, 0, $t - 100_000_000, 9, 4, 50, -1, $t - 100_000_000, 3,
-            0, 8, $t);
+            0, $t, 0, $t, 0, 1, 40, $t, $t, $t, 8, $t);
 my @limit = ($t, 9, 1000);
 
 my $queue = list(map({ number($_) } @queue), bulk(''));
 my $step = list(map({ number($_) } @queue), bulk(''),
                 list(bulk('u1'), number($t), bulk(''), number($t + 1)),
                 list(bulk('u2'), bulk('')),
-                list(map({ number($_) } 1, 0, 0, 0, 0, 2 * $t + 1, $t, 0, $t),
+                list(map { number(2 * $t + $_) } 1, 3, 5, 9),
+                list(bulk('u3'), number($t)),
+                list(map({ number($_) } 1, 0, 0, 0, 0, 2 * $t + 1, $t, 0, $t,
+                         10, 3, $t + 1, $t, -1, 0, 0),
                      list(number(5))));
+my $beats = list(map({ number($_) } @queue), bulk(''), number(1),
+                 list(number(0), number(2)));
+my $joins = list(map({ number($_) } @queue), bulk(''), number(1),
+                 list(map { number($_) } 1, 4, 2 * $t + 1, $t, 0, 0, 0, $t));
 my $notice = list(number($t), number(1_700_000_000), bulk('x'), bulk('y'),
                   number($t + 1));
 
@@ -165,7 +173,7 @@ my $map = list(list(number(0), number(8000), node(bulk('127.0.0.1'), 7000),
                          list(bulk('ip'), bulk('127.0.0.1')))));
 
 seed reply => map({ ("\0$_", "\3$_") }
-    $queue, $step, $notice, $map, "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
+    $queue, $step, $beats, $joins, $notice, $map, "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
     "-ERR max number of clients reached\r\n", "-LOADING x\r\n",
     ":-1\r\n", "\$-1\r\n", "*-1\r\n", "*0\r\n", bulk(''), bulk('E1'),
     bulk("# Memory\r\nmaxmemory_policy:allkeys-lru\r\n"),

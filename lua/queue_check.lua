@@ -7,6 +7,10 @@
 -- 5 away (1 of a page that nobody looks at: who was let in does not come by it)
 -- args: user mode
 --
+-- looks: 1 of a stream, which is heard and not seen: who was let in does not
+-- come by it, and who lost a claim is passed over.
+-- args: looks
+--
 -- The tier 1 token: the time of its ticket (us), the activation of the waiting
 -- room that it is of, and until when it gives priority; 0: none is shown.
 -- args: ticket ticket_activation ticket_until
@@ -40,20 +44,7 @@ for i = #ARG, #ARGV - 1, #EACH do
   lower = lower or not score or ARG.score[i] + 0 < score + 0
 end
 
--- What one who would wait at that position, of so many, is refused with; nil:
--- nothing.  The wait is what hosts tell, as ngx_adm_queue_estimate() has it.
-local function refusal(size, position, rate)
-  local most, longest = ARG.max_queue + 0, ARG.max_wait + 0
-  if most >= 0 and size >= most then
-    return 6   -- QUEUE_FULL
-  end
-  if longest == 0 then
-    return nil
-  end
-  local wait = rate > 0 and math.ceil(position * 1000 / rate)
-               or math.max(math.floor(position / 50), 5)
-  return wait * 1000 > longest and 7 or nil   -- WAIT_TOO_LONG
-end
+-- @include queue_refusal_lib.lua
 
 -- Most calls: one who waits asks, or a new one joins those who wait.  They
 -- bring no entry token, a new one no tier 1 token, the host knows nothing that
@@ -81,7 +72,8 @@ then
   local set_slots = set[3] and set[3] + sold or -1
   local seats = set_slots >= 0 and set_slots or ARG.slots + 0
 
-  if size > 0 and set[1] and ARG.host_sold + 0 <= sold
+  if size > 0 and set[1] and (score or ARG.order == '0')
+     and ARG.host_sold + 0 <= sold
      and (score or seats < 0 or sold < seats or ARG.unbound == '1')
      and (ARG.wall == '0' or math.abs(ms - ARG.wall) <= 86400000)
      and clock <= far and set[1] + 0 <= far and (st[5] or 0) + 0 <= far
@@ -168,55 +160,24 @@ q.e_adm, q.e_exp = ARG.entry_adm + 0, ARG.entry_exp + 0
 q.pass = ARG.pass + 0
 
 -- @include queue_lib.lua
+-- @include queue_place_lib.lua
 
 -- s that a token ends before its slot, and passes after its end
 local LEEWAY = 5
 
 
--- A brief event goes once nobody is left in it, and who left with it: a place
--- of a life before that may be of anybody.  Who was in line when data was lost
--- has one that is not as old.
-function q.is_faded(at, life)
-  return q.brief and life ~= q.epoch
-         and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
-end
-
--- The lowest score of the places that count: issued since their holder was
--- last let in or left, and since the queue was last cleared.
+-- The lowest score of the places that count.
 function q.best_place(done)
   local best = 0
   for i = #ARG, #ARGV - 1, #EACH do
-    local score, at, life = ARG.score[i] + 0, ARG.at[i] + 0, ARG.life[i] + 0
-    q.clock = math.max(q.clock, at <= q.far and at or 0)
-    if at > done and at > q.clear and at > q.e_adm and at <= q.far
-       and not q.is_faded(at, life)
+    local score = ARG.score[i] + 0
+    if q.place_counts(ARG.at[i] + 0, ARG.life[i] + 0, done)
+       and (best == 0 or score < best)
     then
-      if best == 0 or score < best then
-        best = score
-      end
-      if life ~= q.epoch then
-        q.live()
-        if at < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
-          q.begin_restore()
-        end
-      end
-      q.hear_time(at)
+      best = score
     end
   end
   return best
-end
-
--- No two users share a score: a tie would leave the order to the alphabet.
-function q.free_score(score)
-  for _ = 1, 16 do
-    local s = q.int(score)
-    local holder = call('ZRANGEBYSCORE', k.queue, s, s, 'LIMIT', 0, 1)[1]
-    if not holder or holder == q.user then
-      break
-    end
-    score = score + 2
-  end
-  return score
 end
 
 function q.seen_waiting()
@@ -237,7 +198,7 @@ end
 -- In at once only if nobody waits; expired slots count until taken back, a
 -- few here, the others by the schedule.
 function q.may_enter()
-  if q.restoring() or q.settling() or q.size > 0 then
+  if q.restoring() or q.settling() or q.size > 0 or q.gathers() then
     return false
   end
   if not q.paused then
@@ -360,6 +321,7 @@ function q.stay_waiting(score)
       q.remember_position(q.user, score)
       score = place
       q.add_waiting(q.user, score)
+      q.note_moved(q.user)
       q.did = q.did + PLACE_BACK
     end
   end
@@ -416,7 +378,9 @@ end
 
 if active then
   local answer
-  if ARG.mode == AWAY then
+  if ARG.mode == AWAY
+     or ARG.looks == '1' and not call('ZSCORE', k.active_seen, q.user)
+  then
     answer = q.stay_away()
   else
     answer = q.stay_active()
@@ -449,7 +413,9 @@ if ARG.mode == REPORT and place == 0 then
 end
 
 if ARG.mode ~= CHECK and ARG.mode ~= REPORT then
-  if place > 0 and ARG.mode == AWAY and q.claims_lost(q.user) > 0 then
+  if place > 0 and (ARG.mode == AWAY or ARG.looks == '1')
+     and q.claims_lost(q.user) > 0
+  then
     return q.pass_over(place)
   end
   if place > 0 then
@@ -458,6 +424,10 @@ if ARG.mode ~= CHECK and ARG.mode ~= REPORT then
     return q.wait_at(q.free_score(place))
   end
   return q.reply(NOT_IN)
+end
+
+if place == 0 and q.undrawn() then
+  return q.reply(UNDRAWN)
 end
 
 if place == 0 then

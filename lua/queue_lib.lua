@@ -87,7 +87,7 @@ end
 function q.try()
   for _, key in ipairs({ k.queue, k.seen, k.active, k.active_seen, k.admitted,
                          k.done, k.revoked, k.leaving, k.cleared, k.lost,
-                         k.ended })
+                         k.ended, k.moved })
   do
     call('ZADD', key, 'XX', '0', '')
   end
@@ -119,7 +119,7 @@ end
 function q.expire_all(ttl)
   q.expire(ttl, k.queue, k.active, k.seen, k.active_seen, k.done, k.revoked,
            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
-           k.rate, k.stream, k.lost, k.ended)
+           k.rate, k.stream, k.lost, k.ended, k.moved)
   q.expire(q.seats() < 0 and ttl or WEEK, k.completed)
   -- what was sold is kept, where there is an end of seats
   if q.known then
@@ -332,6 +332,39 @@ end
 function q.sold_out()
   local seats = q.seats()
   return seats >= 0 and not q.unsold and q.sold >= seats
+end
+
+-- Whether the sale has not started, so that nobody is let in; the times that an
+-- operator set, as they are kept, come along.
+function q.gathers()
+  local set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
+  local version, opens = (set[1] or 0) + 0, (set[2] or -1) + 0
+  local starts = ARG.starts + 0
+  if ARG.host_sale + 0 > version and ARG.host_sale + 0 <= q.far then
+    starts = ARG.host_starts ~= '-1' and ARG.host_starts + 0 or starts
+  elseif opens >= 0 then
+    starts = math.max((set[3] or 0) + 0, opens)
+  end
+  -- what has come stays so though Redis's clock goes back
+  q.starts = starts
+  return q.us < starts and q.reached < starts, version, opens, set
+end
+
+-- Whether lots are to be drawn before anybody joins: a time of the clock that is
+-- given out until then may be among theirs.
+function q.undrawn()
+  if ARG.order == '0' then
+    return false
+  end
+  local room = call('HMGET', k.vwr, 'active', 'activation', 'draw_of', 'drawn',
+                    'ready')
+  if room[1] ~= '1' then
+    return (q.gathers())
+  end
+  if room[2] ~= room[3] then
+    return (q.gathers())
+  end
+  return (room[4] or '0') == '0' or (room[5] or '0') == '0'
 end
 
 -- How many more may be in: who is may buy a seat.

@@ -3,18 +3,22 @@
 --
 -- keys: queue active seen active-seen done revoked threshold epoch state
 -- keys: admitted used cleared leaving rate vwr admissions lost
--- keys: slots sold ended completed
+-- keys: slots sold ended completed moved schedule
 --
 -- The event's id, and its terms: what its line of the configuration says, times
 -- in ms; threshold, slots: if no operator sets one; stream: 1 or 0; slots: the
--- seats that there are in all, -1: no end of them.
+-- seats that there are in all, -1: no end of them; starts: until when nobody is
+-- let in, us of Redis, if no operator sets other times; 0: there is no such time; order: 1 if nobody joins
+-- before the lots of the waiting room are drawn, 0.
 -- args: event threshold active_ttl session_max claim_ttl seen_ttl
--- args: restore_wait admit_interval admit_batch token_ttl stream slots
+-- args: restore_wait admit_interval admit_batch token_ttl stream slots starts
+-- args: order
 --
 -- What the host that calls knows of the event; 0 (threshold, slots, sold: -1):
--- nothing.
+-- nothing; sale: the version of the times that an operator set, starts: -1 if
+-- they were unset.
 -- args: host_epoch host_clock host_active host_clear host_threshold
--- args: host_slots host_sold
+-- args: host_slots host_sold host_sale host_starts
 --
 -- brief: 1 if no operator named the event: what it leaves goes soon.  What time
 -- it is here by the host's measure, and for how long it has been in touch with
@@ -56,12 +60,13 @@ local k = {
   leaving = KEY.leaving, rate = KEY.rate, vwr = KEY.vwr,
   stream = KEY.admissions, lost = KEY.lost,
   slots = KEY.slots, sold = KEY.sold, ended = KEY.ended,
-  completed = KEY.completed,
+  completed = KEY.completed, moved = KEY.moved, schedule = KEY.schedule,
 }
 
 local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1, READY = 0, 1, 2, 3,
                                                                    4, 5
-local FULL, TOO_LONG, SOLD_OUT, NOT_HERE, BOUGHT = 6, 7, 8, 9, 10
+local FULL, TOO_LONG, SOLD_OUT, NOT_HERE, BOUGHT, UNDRAWN = 6, 7, 8, 9, 10,
+                                                            11
 
 -- what a call did, as a sum; the host that called counts it
 local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED, SETTLES =
@@ -75,7 +80,8 @@ local set = call('MGET', k.epoch, k.threshold, k.slots, k.sold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
-                'had', 'met', 'total', 'due', 'stepped', 'fade', 'unsold')
+                'had', 'met', 'total', 'due', 'stepped', 'fade', 'unsold',
+                'reached')
 
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
@@ -157,6 +163,7 @@ local q = {
   total = (st[20] or 0) + 0,        -- admissions ever, in this data
   faded = (st[23] or 0) + 0,        -- when its keys began to go; 0: they stay
   unsold = st[24] and true or false,    -- what was sold is lost
+  reached = told(st[25]),           -- the last time of the sale that was, us
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and

@@ -9,16 +9,25 @@
 -- who is there, -1: it need not.
 -- args: since waiting inside
 --
+-- view: so many of the head one by one, 0: the host wants no view of the line;
+-- gone: the event's clock, who came in or left later, or came to stand further
+-- ahead, -1: it knows of nobody.
+-- args: view gone
+--
 -- The state is 1 while anybody waits or is in, position how many were let in,
 -- score 1 if it stopped at a bound and the next step may follow at once.
 -- revoked: the revocations since then, user, time, user, time, ...  step: a
 -- list of what it did, due: ms until the next one, mixed: 1 if a host that knows
 -- no "due" steps too; waiting and inside: up to which scores the members tell
 -- who is there, more: 1 if they are not all; notice: the version of an operator's
--- word, 0: there is none.
+-- word, 0: there is none; sale: that of the times that an operator set, which
+-- follow, opens -1: none are set.  points: scores of the line, of so many one by
+-- one ("exact"), of each "share"th behind, and of the last one; gone: user, time,
+-- user, time, ... and told: up to which time these are all, -1: nobody asked.
 -- keys: notice
--- reply: revoked members step
--- did: left stale early due mixed waiting inside more notice waited
+-- reply: revoked members points gone step
+-- did: left stale early due mixed waiting inside more notice share exact told
+-- did: sale opens starts closes waited
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
@@ -26,6 +35,10 @@
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local MEMBERS_MAX = 1000
 local CLEAN_INTERVAL = 30000
+
+-- so many parts that a host's view has at most, each of so many users at least,
+-- and who is gone at a time
+local SHARES, SHARE, GONE_MAX = 1000, 10, 1000
 
 -- ms between two steps at most, where somebody waits
 local INTERVAL = 500
@@ -84,6 +97,7 @@ function q.clean_up()
 
   q.drop_old(k.done, q.now() - DAY)
   q.drop_old(k.ended, q.now() - DAY)
+  q.drop_old(k.moved, q.now() - DAY)
   q.drop_old(k.lost, math.floor((q.now() - DAY) / 1000) * 4)
   q.drop_old(k.revoked, q.now() - (q.token_ttl + 60000) * 1000)
 
@@ -238,6 +252,53 @@ function q.members(key, from, members)
   return (list[#list] or from) + 0, #list == 2 * MEMBERS_MAX and 1 or 0
 end
 
+-- The line by rank: its head, and the same number of users from point to point
+-- behind that.
+function q.points(exact)
+  local points, share = {}, 0
+  local head = call('ZRANGE', k.queue, 0, exact - 1, 'WITHSCORES')
+  for i = 2, #head, 2 do
+    points[i / 2] = head[i] + 0
+  end
+  exact = #points
+  if q.size > exact then
+    share = math.max(SHARE, math.ceil((q.size - exact) / SHARES))
+    for rank = exact - 1 + share, q.size - 2, share do
+      points[#points + 1] = call('ZRANGE', k.queue, rank, rank,
+                                 'WITHSCORES')[2] + 0
+    end
+    points[#points + 1] = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0
+  end
+  return points, share, exact
+end
+
+-- Who is in a set since a time of the clock, with the score: places up to then
+-- are of before.  Who came by being let in was told of then, and who moved got
+-- a place of that very time.
+function q.gone(key, gone, told)
+  local list = call('ZRANGEBYSCORE', key, '(' .. ARG.gone, '+inf',
+                    'WITHSCORES', 'LIMIT', 0, GONE_MAX)
+  for i = 1, #list, 2 do
+    if key ~= k.done or not call('ZSCORE', k.active, list[i]) then
+      gone[#gone + 1] = list[i]
+      gone[#gone + 1] = list[i + 1] - (key == k.moved and 1 or 0)
+    end
+  end
+  return #list == 2 * GONE_MAX and math.min(told, list[#list] + 0) or told
+end
+
+-- Who said by a beacon, since then, that the page closes: whether it was a
+-- refresh is to be known in time, not with the heartbeats of others.
+function q.going(gone)
+  local since = math.floor(ARG.gone / 1000) + 9000
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since), '+inf',
+                             'LIMIT', 0, GONE_MAX))
+  do
+    gone[#gone + 1] = user
+    gone[#gone + 1] = q.stored
+  end
+end
+
 -- The answer, with the revocations that are news to the host, and what the
 -- step did.
 function q.told(...)
@@ -253,9 +314,22 @@ function q.told(...)
     waiting, more = q.members(k.queue, ARG.waiting, members)
     inside, others = q.members(k.admitted, ARG.inside, members)
   end
+  local points, share, exact, gone, told = {}, 0, 0, {}, -1
+  if ARG.view ~= '0' then
+    points, share, exact = q.points(ARG.view + 0)
+    told = q.stored
+    if ARG.gone ~= '-1' then
+      told = q.gone(k.admitted, gone, told)
+      told = q.gone(k.done, gone, told)
+      told = q.gone(k.moved, gone, told)
+      q.going(gone)
+    end
+  end
   local notice = q.by_the_way('HMGET', KEY.notice, 'version', 'at')
   answer[REPLY.revoked] = news
   answer[REPLY.members] = members
+  answer[REPLY.points] = points
+  answer[REPLY.gone] = gone
   answer[REPLY.step] = { [DID.left] = q.left,
                          [DID.stale] = q.stale,
                          [DID.early] = q.early,
@@ -266,8 +340,15 @@ function q.told(...)
                          [DID.more] = math.max(more, others),
                          [DID.notice] = (notice and notice[2] and notice[2] ~= '0'
                                          and notice[1] or 0) + 0,
+                         [DID.share] = share,
+                         [DID.exact] = exact,
+                         [DID.told] = told,
+                         [DID.sale] = q.sale_version,
+                         [DID.opens] = q.opens,
+                         [DID.starts] = (q.set[3] or 0) + 0,
+                         [DID.closes] = (q.set[4] or 0) + 0,
                          [DID.waited] = q.waited }
-  if #news == 2 * REVOKED_MAX then
+  if #news == 2 * REVOKED_MAX or told >= 0 and told < q.stored then
     answer[REPLY.score] = 1
   end
   return answer
@@ -276,6 +357,8 @@ end
 
 q.hear_host()
 q.touch_all()
+
+q.gathering, q.sale_version, q.opens, q.set = q.gathers()
 
 if q.size + q.active == 0 and call('ZCARD', k.leaving) == 0
    and not q.restoring()
@@ -290,6 +373,9 @@ q.live()
 q.try()
 call('ZRANGE', k.queue, 0, 0)
 call('HDEL', k.rate, '')
+if q.us >= q.starts and q.starts > q.reached then
+  call('HSET', k.state, 'reached', q.int(q.starts))
+end
 q.counts = call('HGETALL', k.rate)
 
 local turn = q.step == 0
@@ -323,7 +409,7 @@ if q.beacon ~= 0 and call('ZCARD', k.leaving) == 0 then
 end
 
 local admitted = 0
-if turn and not q.restoring() and not q.settling() then
+if turn and not q.restoring() and not q.settling() and not q.gathering then
   admitted = q.let_in()
   if admitted > 0 then
     q.touch(k.active, k.admitted, k.stream, k.state)

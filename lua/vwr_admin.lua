@@ -2,7 +2,8 @@
 -- the counter.  A change ends the time before it, at what was in force then;
 -- what changes nothing writes nothing, and tells of nothing that is not kept.
 -- Keys, further arguments and the answer are those of vwr_lib.lua; the result
--- is 1 if something changed, of "advance" by how much.
+-- is 1 if something changed, of "advance" by how much; -1: it is refused, since
+-- the sale gathers.
 --
 -- what: look, activate, restart, resume, deactivate, advance (by value), rate
 -- (to value, a second), unrate, config (activates, as the configuration has it)
@@ -47,6 +48,9 @@ end
 function v.advance()
   v.move()
   local by = math.max(0, math.min(value, v.next - v.serving))
+  if v.waits() then
+    by = 0
+  end
   v.serving = v.serving + by
   if v.activation > 0 then
     v.save()
@@ -54,7 +58,19 @@ function v.advance()
   return by
 end
 
+-- Whether tickets are out and nobody is let in.  Times that the configuration
+-- alone gives may be unknown here: the host that calls knows those.
+function v.gathers()
+  return (sale.opens >= 0 or ARG.opens ~= '-1')
+         and v.has_come(v.opens) and not v.has_come(v.starts)
+         or v.active == 1 and v.order > 0 and v.waits()
+end
+
 function v.act()
+  if (what == 'restart' or what == 'deactivate') and v.gathers() then
+    return -1
+  end
+
   if what == 'restart' then
     return v.activate(false, 'api')
 
@@ -82,5 +98,8 @@ end
 
 
 v.hear_host()
+v.hear_draw()
+v.open()
+v.draw()
 
 return v.reply(v.act(), 0)

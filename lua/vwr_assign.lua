@@ -8,8 +8,12 @@
 -- measured: the rate that hosts estimate that by, in 1/1000 a second, -1: none.
 -- args: n max_queue max_wait measured
 --
+-- user: whose lot it is, of which each has one an activation, '': nobody's.
+-- args: user
+-- keys: lots
+--
 -- issued: how many were; full: what is in the way of the others, 0 nothing, 1 how
--- many wait, 2 how long they would.
+-- many wait, 2 how long they would, 3 the sale is not open yet, 4 it is closed.
 -- reply: issued full
 
 -- @include vwr_lib.lua
@@ -44,6 +48,30 @@ end
 
 
 v.hear_host()
+v.hear_draw()
+
+if not v.has_come(v.opens) then
+  issued, full = 0, 3
+  return v.told(0, 0)
+end
+
+v.open()
+v.reach()
+v.draw()
+
+-- one that a user has is theirs, however full it is, and when it is closed
+if ARG.user ~= '' and v.active == 1 then
+  local of, position, at = string.match(call('HGET', KEY.lots, ARG.user) or '',
+                                        '^(%d+) (%d+) (%d+)$')
+  if of == v.int(v.activation) and position + 0 <= v.next then
+    return v.told(position + 0, at + 0)
+  end
+end
+
+if v.closes > 0 and v.has_come(v.closes) then
+  issued, full = 0, 4
+  return v.told(0, 0)
+end
 
 if v.active == 0 then
   return v.told(0, 0)
@@ -64,5 +92,11 @@ local first, at = v.next + 1, v.tick(issued)
 
 v.next = v.next + issued
 v.write('next')
+
+if ARG.user ~= '' then
+  call('HSET', KEY.lots, ARG.user, v.int(v.activation) .. ' ' .. v.int(first)
+                                   .. ' ' .. v.int(at))
+  call('EXPIRE', KEY.lots, WEEK)
+end
 
 return v.told(first, at)

@@ -1,10 +1,20 @@
 -- What the scripts of the waiting room share; put in front of each of them.
 --
--- keys: vwr state epoch
+-- keys: vwr state epoch schedule
 --
 -- Of the configuration: positions served a second, and how far ahead of the
 -- last one issued the counter may be (-1: as far as the rate).
 -- args: rate burst
+--
+-- The times of the sale by the configuration, us of Redis, 0: there is none;
+-- opens -1: the configuration keeps the room off.  And by an operator, as the
+-- host knows; host_sale 0: it knows of none, host_opens -1: they were unset.
+-- args: opens starts closes host_sale host_opens host_starts host_closes
+--
+-- Whether tickets are lots, which are drawn at the start: 0 no, 1 yes, 2 with a
+-- beacon, by the configuration, for a sale that opens; and the draw of the host's
+-- activation, as it knows that, 0: nothing.
+-- args: order host_order host_lots host_drawn host_base host_ready
 --
 -- What the host that calls knows: the event's clock, and the room as "v" below
 -- has it; 0 (api_rate: -1, set_by: api): nothing.  wall: what time it is by its
@@ -12,10 +22,17 @@
 -- args: host_clock host_activation host_next host_serving host_active
 -- args: host_set_by host_api_rate host_changed host_issue wall
 --
--- The answer is the room after the call; lost: 1 if data was; result and at are
--- of each script.
+-- The answer is the room after the call; lost: 1 if data was; sale: the version
+-- of the times that an operator set, as they are kept here, so that the host sees
+-- what was lost, which follow, opens -1: none are set;
+-- order: as above, of the activation; lots: how many were drawn, drawn: when their
+-- number was fixed, us of the event's clock, 0: it was not; base: the time that
+-- their positions are added to; ready: when all that makes the draw was there, us
+-- of Redis, 0: it is not; committed: when its commitment was made, 0: there is
+-- none, see draw.lua.  Result and at are of each script.
 -- reply: us clock active by_config activation next serving rate api_rate
--- reply: changed issue lost result at
+-- reply: changed issue lost sale opens starts closes
+-- reply: order lots drawn base ready committed result at
 --
 -- The event's clock (us) dates activations, changes and tickets, as it does
 -- for the queue: see queue_state_lib.lua.  Plain Redis time moves the counter.
@@ -24,9 +41,13 @@
 -- time of that clock: the latest decision that anybody knows stands.  The
 -- counters are those of `activation`, and never go back within it.
 
-local k = { vwr = KEY.vwr, state = KEY.state, epoch = KEY.epoch }
+local k = { vwr = KEY.vwr, state = KEY.state, epoch = KEY.epoch,
+            schedule = KEY.schedule }
 
 local WEEK = 604800
+
+-- us
+local READ_BACK = 500000
 
 local call = redis.call
 
@@ -34,7 +55,11 @@ local time = call('TIME')
 local h = call('HMGET', k.vwr, 'active', 'next', 'serving', 'part',
                'activation', 'changed', 'updated', 'set_by', 'api_rate',
                'issue', 'issue_next', 'issue_at', 'restored', 'touched',
-               'began', 'dead')
+               'began', 'dead', 'draw_of', 'order', 'lots', 'drawn', 'base',
+               'ready', 'committed')
+
+local st = call('HMGET', k.state, 'clock', 'reached')
+local set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
 
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
@@ -54,7 +79,7 @@ end
 local v = {
   us = us, ms = ms,
 
-  clock = math.max(told(call('HGET', k.state, 'clock')), told(ARG.host_clock)),
+  clock = math.max(told(st[1]), told(ARG.host_clock)),
 
   active = (h[1] or 0) + 0,
   next = (h[2] or 0) + 0,           -- the last position issued
@@ -75,15 +100,56 @@ local v = {
   dead = (h[16] or 0) + 0,          -- an activation that was given up
 
   lost = 0,
+
+  reached = told(st[2]),            -- the last time of the sale that was
+
+  -- of the activation
+  order = 0, lots = 0, drawn = 0, base = 0, ready = 0, committed = 0,
 }
+
+if h[17] and h[17] ~= '0' and h[17] == h[5] then
+  v.order, v.lots, v.drawn = (h[18] or 0) + 0, (h[19] or 0) + 0, told(h[20])
+  v.base, v.ready, v.committed = told(h[21]), told(h[22]), told(h[23])
+end
 
 local host = {
   activation = told(ARG.host_activation), next = ARG.host_next + 0,
   serving = ARG.host_serving + 0, active = ARG.host_active + 0,
   set_by = ARG.host_set_by, api_rate = ARG.host_api_rate + 0,
   changed = told(ARG.host_changed), issue = ARG.host_issue + 0,
+  order = ARG.host_order + 0, lots = ARG.host_lots + 0,
+  drawn = told(ARG.host_drawn), base = told(ARG.host_base),
+  ready = told(ARG.host_ready),
 }
 
+
+-- The times of the sale: of an operator, the later one of what is kept here and
+-- what the host knows, else of the configuration.
+local sale = {
+  version = (set[1] or 0) + 0, opens = (set[2] or -1) + 0,
+  starts = (set[3] or 0) + 0, closes = (set[4] or 0) + 0,
+}
+
+if ARG.host_sale + 0 > sale.version and ARG.host_sale + 0 <= far then
+  sale.version, sale.opens = ARG.host_sale + 0, ARG.host_opens + 0
+  sale.starts, sale.closes = ARG.host_starts + 0, ARG.host_closes + 0
+end
+
+if sale.opens >= 0 then
+  v.opens, v.starts, v.closes = sale.opens, sale.starts, sale.closes
+else
+  v.opens, v.starts = math.max(ARG.opens + 0, 0), ARG.starts + 0
+  v.closes = ARG.closes + 0
+end
+
+-- nobody is let in ahead of it, nor ahead of the opening
+v.starts = math.max(v.starts, v.opens)
+
+-- Whether that time of the sale has come: it stays so though Redis's clock goes
+-- back, after a failover, until an operator sets a later one.
+function v.has_come(at)
+  return v.us >= at or v.reached >= at
+end
 
 function v.int(n)
   return string.format('%.0f', n)
@@ -127,9 +193,11 @@ end
 
 function v.save()
   v.rate = v.rate_in_force()
+  v.draw_of = v.order > 0 and v.activation or 0
   v.touch('active', 'next', 'serving', 'part', 'rate', 'activation',
           'changed', 'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
-          'issue_at', 'restored', 'began', 'dead')
+          'issue_at', 'restored', 'began', 'dead', 'draw_of', 'order', 'lots',
+          'drawn', 'base', 'ready')
 end
 
 -- a second
@@ -141,8 +209,106 @@ function v.begin(activation)
   v.activation = activation
   v.next, v.serving, v.part = 0, 0, 0
   v.began = 0
+  v.order, v.lots, v.drawn, v.base, v.ready = 0, 0, 0, 0, 0
+  v.committed = 0
+  call('HDEL', k.vwr, 'commitment', 'committed', 'source', 'beacon')
   v.updated = v.us
   v.issue_next, v.issue_at = 0, v.us
+end
+
+-- Keeps which time of the sale has come.
+function v.reach()
+  for _, at in ipairs({ v.opens, v.starts, v.closes }) do
+    if v.us >= at and at > v.reached and v.activation > 0 and st[1] then
+      v.reached = at
+      call('HSET', k.state, 'reached', v.int(at))
+    end
+  end
+end
+
+-- The schedule activates the room when the sale opens, however long after that
+-- somebody comes to do it, up to a week.  What an operator decided since then
+-- stands, once it has started; tickets given out since then stay good.
+function v.open()
+  local from = v.opens > 0 and v.opens or v.starts
+  -- what has let people in by arrival goes on so
+  local lots = ARG.order ~= '0' and v.order == 0 and not v.has_come(v.starts)
+               and (v.serving == 0 or v.activation < v.opens)
+  if v.active == 1 and not lots or ARG.opens == '-1' or from == 0
+     or not v.has_come(v.opens)
+     or v.closes > 0 and v.has_come(v.closes)
+     or v.has_come(v.starts)
+        and (v.changed >= from or v.us - from > WEEK * 1000000)
+  then
+    return
+  end
+  -- without an opening there is nothing else that parts it from the sale before
+  if v.activation == 0 or v.activation < v.opens
+     or ARG.order ~= '0' and v.opens == 0 and v.active == 0
+  then
+    local nothing = v.activation == 0
+    v.begin(v.tick(1))
+    v.began = nothing and v.ms or 0
+    v.order = ARG.order + 0
+  elseif lots then
+    v.order = ARG.order + 0
+  end
+  v.active, v.updated = 1, v.us
+  v.set_by = sale.opens >= 0 and 'api' or 'config'
+  v.changed = v.tick(1)
+  v.save()
+end
+
+-- Of two draws of an activation the earlier stands.  The beacon of one comes by
+-- draw.lua, which has the text.
+function v.hear_draw()
+  if host.order == 0 or host.activation ~= v.activation then
+    return
+  end
+  local earlier = host.drawn > 0 and (v.drawn == 0 or host.drawn < v.drawn)
+  if v.order > 0 and not earlier then
+    return
+  end
+  v.order = host.order
+  if earlier then
+    v.lots, v.drawn, v.base = host.lots, host.drawn, host.base
+    v.ready = (v.order == 1 or v.lots == 0) and host.ready or 0
+    v.clock = math.max(v.clock, v.base + v.lots)
+    call('HDEL', k.vwr, 'beacon')
+  end
+  v.lost = 1
+  v.tick(1)
+  v.save()
+end
+
+-- Fixes how many lots there are, at the start or whenever somebody comes after
+-- it, and puts the event's clock past all that they will be dated by: who comes
+-- later stands behind them.
+function v.draw()
+  if v.order == 0 or v.active == 0 or v.drawn > 0
+     or not v.has_come(v.starts)
+  then
+    return
+  end
+  v.base = v.starts > 0 and v.starts or v.us
+  v.lots, v.drawn = v.next, v.tick(1)
+  v.ready = (v.order == 1 or v.lots == 0) and v.us or 0
+  v.clock = math.max(v.clock, v.base + v.lots)
+  v.tick(1)
+  v.save()
+end
+
+-- When those who tell of the draw have read it back, 0: they have, as whoever
+-- comes after it by a clock that went back.
+function v.read_back()
+  return v.order > 0 and v.us >= v.ready and v.ready + READ_BACK or 0
+end
+
+-- Whether nobody is let in: it has not started, or the draw is not made, or only
+-- just.
+function v.waits()
+  return not v.has_come(v.starts)
+         or v.order > 0 and (v.ready == 0 or v.us < v.read_back())
 end
 
 -- The tickets that were issued last may be known to no host that calls, so
@@ -229,10 +395,17 @@ function v.move()
   if v.active == 0 then
     return
   end
+  if v.waits() then
+    v.part, v.updated = 0, v.us
+    return
+  end
   local rate = v.rate_in_force()
   local burst = ARG.burst + 0
-  local sum = v.part
-              + rate * math.max(0, math.min(v.us - v.updated, 3000000))
+  local since = v.us - v.updated
+  for _, from in ipairs({ v.starts, v.read_back() }) do
+    since = math.min(since, v.us >= from and v.us - from or since)
+  end
+  local sum = v.part + rate * math.max(0, math.min(since, 3000000))
   local to = v.serving + math.floor(sum / 1000000)
   local limit = math.max(v.next + (burst < 0 and rate or burst), v.serving)
   v.part = sum % 1000000
@@ -256,6 +429,16 @@ function v.reply(result, at)
            [REPLY.changed] = v.changed,
            [REPLY.issue] = v.issue,
            [REPLY.lost] = v.lost,
+           [REPLY.sale] = (set[1] or 0) + 0,
+           [REPLY.opens] = (set[2] or -1) + 0,
+           [REPLY.starts] = (set[3] or 0) + 0,
+           [REPLY.closes] = (set[4] or 0) + 0,
+           [REPLY.order] = v.order,
+           [REPLY.lots] = v.lots,
+           [REPLY.drawn] = v.drawn,
+           [REPLY.base] = v.base,
+           [REPLY.ready] = v.ready,
+           [REPLY.committed] = v.committed,
            [REPLY.result] = result,
            [REPLY.at] = at }
 end

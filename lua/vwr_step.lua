@@ -25,6 +25,10 @@ end
 
 
 v.hear_host()
+v.hear_draw()
+v.open()
+v.reach()
+v.draw()
 
 if v.active == 1 then
   v.move()

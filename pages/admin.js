@@ -228,8 +228,12 @@ function newCard(event) {
   word.root.append(word.says, word.switches);
   button(word, "notice");
 
+  const sale = card.sale = { card, root: make("div", "word"), says: make("p", "sub"), switches: make("div", "switches"), buttons: {} };
+  sale.root.append(sale.says, sale.switches);
+  button(sale, "schedule");
+
   tiers.append(room.root, queue.root);
-  root.append(head, word.root, tiers);
+  root.append(head, word.root, sale.root, tiers);
   return card;
 }
 
@@ -341,6 +345,7 @@ function fill(card, event) {
     card.sub.hidden = !card.sub.childNodes.length;
   }
   fillWord(card.word, event.notice);
+  fillSale(card.sale, event.schedule);
   fillRoom(card.room, event);
   fillQueue(card.queue, event);
   const id = event.eventId;
@@ -373,6 +378,22 @@ function fillWord(part, notice) {
     return notice[lang] && element;
   };
   content(part.says, ...[line("ko"), line("en"), make("p", "sub", L("Shown since ", "공지 시각 ") + day(notice.at * 1000))].filter(Boolean));
+}
+
+const phases = {
+  before: L("Not open yet", "오픈 전"), gathering: L("Gathering: tickets are given, nobody is let in", "대기 접수 중: 번호만 발급하고 입장은 없음"),
+  open: L("Open", "판매 중"), closed: L("Closed: nobody joins", "종료: 새 참여 없음")
+};
+
+function fillSale(part, schedule) {
+  const key = JSON.stringify(schedule);
+  if (part.known === key) return;
+  part.known = key;
+  if (!schedule) return put(part.says, "");
+  const times = [["opens", L("opens", "오픈")], ["starts", L("starts", "시작")], ["closes", L("closes", "종료")]]
+    .filter(([name]) => schedule[name]).map(([name, word]) => `${word} ${whole(new Date(schedule[name]))}`);
+  put(part.says, [phases[schedule.phase] || L("No times", "일정 없음"), ...times,
+    schedule.setBy === "api" && L("set by an operator", "운영자가 정함")].filter(Boolean).join(" · "));
 }
 
 function fillRoom(part, event) {
@@ -424,6 +445,7 @@ function fillQueue(part, event) {
   facts(part, [
     L(`${count(event.available)} free`, `${count(event.available)}자리 남음`),
     L(`Limit ${count(event.threshold)}`, `한도 ${count(event.threshold)}명`) + (event.threshold === event.configuredThreshold ? "" : L(` (configured: ${count(event.configuredThreshold)})`, ` (설정값 ${count(event.configuredThreshold)}명)`)),
+    event.viewAge >= 0 && L(`Polls answered by this host, from the line of ${seconds(event.viewAge)} ago`, `${seconds(event.viewAge)} 전의 줄을 보고 이 서버가 직접 응답`),
     L(`${count(event.admitted)} let in so far`, `지금까지 ${count(event.admitted)}명 입장`),
     event.slots >= 0 && (event.sold === null ? L(`${count(event.slots)} seats`, `좌석 ${count(event.slots)}석`) : L(`${count(event.sold)} of ${count(event.slots)} seats sold`, `좌석 ${count(event.slots)}석 중 ${count(event.sold)}석 판매`))
   ]);

@@ -109,6 +109,27 @@ const switches = {
     ask: (event, n, configured, texts) => texts.ko || texts.en ? ["PUT", path(data.api, "notice", event), texts] : ["DELETE", path(data.api, "notice", event)]
   },
 
+  schedule: {
+    label: L("Times…", "일정…"), title: L("Change the times of the sale?", "판매 일정을 바꿀까요?"), verb: L("Set the times", "일정 바꾸기"),
+    done: L("The times are set.", "일정을 바꿨습니다."),
+    times: event => event.schedule || {},
+    words: (event, n, texts, times) => {
+      if (!times) {
+        return [event.schedule && event.schedule.setBy === "api" ? L("The times of the configuration count again, if it has any.", "설정에 적힌 일정이 있으면 그 일정을 따릅니다.")
+          : L("They are those of the configuration already.", "이미 설정의 일정을 따르고 있습니다.")];
+      }
+      const at = name => whole(new Date(times[name]));
+      return [
+        L(`By this device's time zone: ${zone}.`, `이 기기의 시간대 기준입니다: ${zone}.`),
+        times.opens ? L(`Nobody gets a ticket or passes before it opens, ${at("opens")}: tokens do not count until then.`, `${at("opens")}에 열리기 전에는 아무도 번호를 받거나 들어가지 못하며, 토큰이 있어도 마찬가지입니다.`) : L("It is open from now on.", "지금부터 열려 있습니다."),
+        times.starts && L(`Nobody is let in before it starts, ${at("starts")}.`, `${at("starts")}에 시작하기 전에는 아무도 입장하지 않습니다.`),
+        times.closes && L(`Nobody joins from ${at("closes")} on; who waits or is in goes on.`, `${at("closes")}부터 새로 참여할 수 없으며, 기다리거나 들어온 사람은 계속합니다.`),
+        L("All pages show it within seconds.", "모든 페이지에 곧 표시됩니다.")
+      ];
+    },
+    ask: (event, n, configured, texts, times) => times ? ["PUT", path(data.api, "schedule", event), times] : ["DELETE", path(data.api, "schedule", event)]
+  },
+
   slots: {
     label: L("Seats…", "좌석 수…"), title: L("Change how many seats there are?", "좌석 수를 바꿀까요?"), verb: L("Set the seats", "좌석 수 바꾸기"),
     done: L("The seats are set.", "좌석 수를 바꿨습니다."),
@@ -152,6 +173,39 @@ const switches = {
   }
 };
 
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+
+const TIMES = ["opens", "starts", "closes"];
+
+// as the field has it: of the device's time zone, in seconds
+
+function inField(time) {
+  if (!time) return "";
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+}
+
+// the times of the fields, null: none; null in all: those of the configuration.
+// undefined: they are none, or not in order
+
+function timed() {
+  if ($("times-configured").checked) return null;
+  const times = {};
+  let last = -Infinity;
+  for (const name of TIMES) {
+    const field = $(`time-${name}`);
+    if (!field.value && !(field.validity && field.validity.badInput)) {
+      times[name] = null;
+      continue;
+    }
+    const date = new Date(field.value);
+    if (!(date.getTime() >= last)) return undefined;
+    last = date.getTime();
+    times[name] = date.toISOString();
+  }
+  return times;
+}
+
 const orNone = n => n === undefined || n === null ? L("no end", "제한 없음") : count(n);
 
 // ---- the dialog
@@ -189,6 +243,17 @@ function choose(event, name) {
     put($("text-en-label"), L("In English", "영어"));
     for (const lang of ["ko", "en"]) $(`text-${lang}`).value = what.texts(event)[lang] || "";
   }
+  $("ask-times").hidden = !what.times;
+  if (what.times) {
+    const times = what.times(event);
+    const names = { opens: L("Opens: tickets are given", "오픈: 번호 발급"), starts: L("Starts: people are let in", "시작: 입장"), closes: L("Closes: nobody joins any more", "종료: 참여 마감") };
+    for (const name of TIMES) {
+      put($(`time-${name}-label`), names[name]);
+      $(`time-${name}`).value = inField(times[name]);
+    }
+    $("times-configured").checked = false;
+    put($("times-configured-label"), L("As the configuration says", "설정값 사용"));
+  }
   $("ask-words").textContent = "";
   explain();
   $("ask").showModal();
@@ -197,6 +262,8 @@ function choose(event, name) {
     $("number").select();
   } else if (what.texts) {
     $("text-ko").focus();
+  } else if (what.times) {
+    $("time-starts").focus();
   } else {
     $("no").focus();
   }
@@ -226,9 +293,12 @@ function explain() {
   if (!asking || working) return;
   const { event, what } = asking;
   const n = wanted();
-  const words = Number.isNaN(n)
+  const times = what.times && timed();
+  const words = times === undefined && what.times
+    ? [L("Dates and times, each not before the one above; an empty one is none.", "날짜와 시각을 순서대로 입력하세요. 비워 두면 없는 것이 됩니다.")]
+    : Number.isNaN(n)
     ? [L(`A whole number from ${count(what.field.min)} to ${count(what.field.max)}.`, `${count(what.field.min)}부터 ${count(what.field.max)}까지의 정수를 입력하세요.`)]
-    : what.words(event, n, written()).filter(Boolean);
+    : what.words(event, n, written(), times).filter(Boolean);
   const list = $("ask-words");
   words.forEach((text, i) => put(list.children[i] || list.appendChild(document.createElement("li")), text));
   while (list.children.length > words.length) list.lastChild.remove();
@@ -247,10 +317,16 @@ async function carryOut() {
     $("number").focus();
     return;
   }
+  const times = what.times && timed();
+  if (what.times && times === undefined) {
+    put($("ask-error"), $("ask-words").textContent);
+    $("time-starts").focus();
+    return;
+  }
   working = true;
   $("yes").disabled = true;
   put($("ask-error"), "");
-  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked), written());
+  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked), written(), times);
   const answer = await call(method, url, body);
   working = false;
   $("yes").disabled = false;

@@ -10,6 +10,8 @@ const count = new Intl.NumberFormat(ko ? "ko" : "en").format;
 const clock = new Intl.DateTimeFormat(ko ? "ko" : "en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format;
 const day = new Intl.DateTimeFormat(ko ? "ko" : "en", { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false }).format;
 
+const whole = new Intl.DateTimeFormat(ko ? "ko" : "en", { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format;
+
 // "1 person", "2 people"; Korean has a counter
 
 const people = n => L(n === 1 ? "1 person" : `${count(n)} people`, `${count(n)}명`);
@@ -70,6 +72,8 @@ function failure({ status, body }, url) {
     case "UNAVAILABLE": return L("Redis did not answer in time.", "Redis가 제때 응답하지 않았습니다.") + " " + again;
     case "ALREADY_ACTIVE": return L("The waiting room is active already: somebody else, or another window, was quicker.", "대기실이 이미 켜져 있습니다. 다른 사람이나 다른 창에서 먼저 켰습니다.");
     case "SET_BY_CONFIG": return L("The configuration decides it (vwr=on or vwr=off of this event): change it there.", "설정(이 이벤트의 vwr=on 또는 vwr=off)으로 정해져 있습니다. 설정에서 바꾸세요.");
+    case "GATHERING": return L("The sale has opened and not started: move its start instead.", "판매가 열렸지만 아직 시작하지 않았습니다. 대신 시작 시각을 옮기세요.");
+    case "DRAWN": return L("The lots are counted: when the sale opened and started is a part of the draw, and stays.", "추첨 인원이 확정되었습니다. 오픈과 시작 시각은 추첨의 일부이므로 바꿀 수 없습니다.");
     case "UNKNOWN_EVENT": return L("There is no such event any more.", "더 이상 없는 이벤트입니다.");
     case "ADMIN_REQUIRED": return L("You are no longer signed in. Nothing was changed.", "로그인이 끝났습니다. 변경되지 않았습니다.");
     case "FORBIDDEN": return L("You may not do that. Nothing was changed.", "권한이 없습니다. 변경되지 않았습니다.");
@@ -179,15 +183,16 @@ function troublesOf(event) {
   if (event.isActive && event.vwr === "off") {
     add("ignored", false, L("The waiting room is active elsewhere, but this host's configuration says vwr=off: its gate lets everybody pass.", "대기실이 켜져 있지만 이 서버의 설정은 vwr=off입니다. 이 서버는 모두 통과시킵니다."));
   }
-  const counter = still(`${event.eventId} serving`, wait > 0 ? event.servingCounter : NaN);
+  const early = event.schedule && /before|gathering/.test(event.schedule.phase);
+  const counter = still(`${event.eventId} serving`, wait > 0 && !early ? event.servingCounter : NaN);
   if (wait > 0 && event.rate === 0) {
     add("rate", false, L(`The waiting room is paused: ${people(wait)} waiting, and the rate is 0.`, `대기실이 멈춰 있습니다. ${people(wait)}이 기다리고 있고 입장 속도는 0입니다.`));
-  } else if (wait > 0 && counter >= 10) {
+  } else if (wait > 0 && !early && counter >= 10) {
     add("counter", true, L(`The waiting room stands still: ${people(wait)} waiting, and the counter has not moved for ${seconds(Math.floor(counter))}.`, `대기실이 멈췄습니다. ${people(wait)}이 기다리지만 ${seconds(Math.floor(counter))} 동안 입장 번호가 그대로입니다.`));
   }
   const seats = event.slots >= 0 ? event.slots - event.sold - event.currentUsers : Infinity;
   const free = Math.min(event.threshold - event.currentUsers, seats);
-  const stuck = event.queueSize > 0 && free > 0 && !(event.restoring > 0);
+  const stuck = event.queueSize > 0 && !early && free > 0 && !(event.restoring > 0);
   const entry = still(`${event.eventId} admitted`, stuck ? event.admitted : NaN);
   if (event.slots >= 0 && event.sold === null) {
     add("unsold", true, L("Redis lost how many seats are sold, and nobody knows: nobody is let in until you say.", "Redis에서 판매된 좌석 수가 유실되었습니다. 판매된 좌석 수를 입력할 때까지 아무도 입장하지 않습니다."));

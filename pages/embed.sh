@@ -6,7 +6,7 @@
 # ngx_adm_pages_tier1.  A line "@include page.css" stands for that
 # file, which is next to the page and may include others.  Indentation, empty
 # lines, lines that are HTML comments and lines of scripts that are comments
-# go.  With -e FILE the one page is printed as it is sent, for a look.
+# go, and what squeeze.awk takes out of scripts.  With -e FILE the one page is printed as it is sent, for a look.
 
 set -e
 
@@ -28,7 +28,8 @@ page() {
     ' "$1"`
 
     printf '%s\n' "$text" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' \
-        -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d'
+        -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d' \
+        | awk -f "`dirname "$1"`/squeeze.awk"
 }
 
 if [ "$1" = -e ]; then

@@ -25,6 +25,8 @@ let called = false;
 let headline = "";
 let said = "";
 let spoken = 0;
+let sent = 0;
+let early = false;
 
 // ---- what is kept; what storage does not take, by this page alone
 
@@ -128,7 +130,7 @@ async function call(method, path, headers) {
 
 function after(seconds) {
   clearTimeout(timer);
-  timer = setTimeout(poll, seconds * 1000);
+  timer = setTimeout(again, seconds * 1000);
 }
 
 // never earlier than told, and not all at once
@@ -138,11 +140,17 @@ function next(seconds) {
   after(pace * (1 + Math.random() * .2));
 }
 
+function again() {
+  if (streaming()) return after(pace);
+  poll();
+}
+
 async function poll() {
   if (over || busy) return;
   clearTimeout(timer);
   busy = true;
   asked = Date.now();
+  sent = performance.now();
   let answer;
   const away = document.hidden;
   try {
@@ -161,15 +169,17 @@ async function poll() {
 
 function react(answer, away) {
   const { status, body, retry } = answer;
-  if (status === 200 || fullHeads[body.code] || body.code === "SOLD_OUT") word(body.notice, body.noticeLang, body.noticeAt);
+  if (status === 200 || fullHeads[body.code] || saleHeads[body.code] || body.code === "SOLD_OUT") word(body.notice, body.noticeLang, body.noticeAt);
   if (status === 200 && tier.news(body, away)) {
     fails = 0;
     blocked = 0;
     fresh = Date.now();
     marked("stale", false);
     note("");
+    listen();
     return;
   }
+  if (saleHeads[body.code]) return (body.code === "CLOSED" ? closed : opening)(body);
   if (tier.refused(status, body)) return;
   if (status === 401) return signIn(body.redirectTo);
   if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo));
@@ -196,6 +206,131 @@ const outsideHead = L("You are not in line yet", "아직 줄에 서지 않았습
 const outsideWords = L("Too many requests are coming from you or your network. You have no place yet; please keep this page open.",
   "사용자 또는 같은 네트워크의 요청이 많아 아직 순번을 받지 못했습니다. 이 페이지를 열어 두세요.");
 
+// ---- a sale with a time
+
+// When it opens, or starts, as a time of a clock that goes on evenly, whatever
+// the device's date is: not before the first, nor after the second, by what the
+// answers said, in whole seconds rounded up.  Where that clock stood still, or
+// the date jumped, the device slept, and is told anew.
+
+let due = null;
+let counting = null;
+let walls = Date.now();
+let beats = performance.now();
+
+const saleHeads = { NOT_OPEN: true, CLOSED: true };
+
+function countdown(seconds, draw) {
+  const from = sent + (seconds - 1) * 1000;
+  const to = performance.now() + seconds * 1000;
+  due = due && from <= due[1] && to >= due[0] ? [Math.max(from, due[0]), Math.min(to, due[1])] : [from, to];
+  counting = draw;
+  beat();
+}
+
+const uncounted = () => due = counting = null;
+
+const timeLeft = () => Math.max(0, Math.ceil(((due[0] + due[1]) / 2 - performance.now()) / 1000));
+
+function beat() {
+  const wall = Date.now();
+  const now = performance.now();
+  const slept = Math.abs(wall - walls - now + beats) > 1500;
+  walls = wall;
+  beats = now;
+  if (!counting || over) return;
+  if (due) counting(timeLeft());
+  if (slept && !busy) {
+    due = null;
+    after(Math.random());
+  }
+}
+
+setInterval(beat, 200);
+
+function inClock(seconds) {
+  const days = Math.floor(seconds / 86400);
+  const h = Math.floor(seconds / 3600) % 24;
+  const m = Math.floor(seconds / 60) % 60;
+  const parts = (days || h ? [h, m] : [m]).concat(seconds % 60);
+  return (days ? L(`${count(days)} d `, `${count(days)}일 `) : "")
+    + parts.map((part, i) => i || days ? String(part).padStart(2, "0") : part).join(":");
+}
+
+// those who can't see it are told by the minute, and of the last one twice more
+
+function sayLeft(shown, seconds) {
+  if (seconds % 60 === 0 || seconds === 30 || seconds === 10) say(shown, seconds <= 60);
+}
+
+const opensHead = L("Opens in", "오픈까지");
+const startsHead = L("Entry starts in", "입장 시작까지");
+const soon = L("It starts now", "곧 시작합니다");
+const drawingHead = L("The lots are being drawn", "추첨이 진행 중입니다");
+
+let head = opensHead;
+
+// nobody has a ticket or a place who is there now
+
+function nothing(body, text, words, pause) {
+  fails = blocked = 0;
+  place = called = false;
+  fresh = Date.now();
+  arm(false);
+  marked("turn", false);
+  if (headline !== text) plain(text, words);
+  next(Math.max(body.nextPoll || 0, pause));
+}
+
+function opening(body) {
+  early = true;
+  const seconds = body.startsIn || body.opensIn || 0;
+  if (!seconds) uncounted();
+  head = seconds && body.startsIn ? startsHead : opensHead;
+  nothing(body, seconds ? head : drawingHead, L("You join the line then.", "그때 바로 줄에 섭니다."), 2);
+  if (seconds) countdown(seconds, drawOpening);
+}
+
+const drawOpening = drawn(seconds => {
+  if (headline !== head) return;
+  const shown = seconds ? inClock(seconds) : soon;
+  text("label", head);
+  if ($("number").textContent === shown) return;
+  $("number").className = seconds ? "number" + (shown.length > 7 ? " long" : " wide") : "number text";
+  $("number").textContent = shown;
+  document.title = `${shown} – ${data.title}`;
+  sayLeft(`${head} ${shown}`, seconds);
+});
+
+// what stands in the place of the wait, of who has a ticket or a place
+
+const starting = seconds => seconds ? `${head} ${inClock(seconds)}` : soon;
+
+const drawStarting = drawn(seconds => {
+  const name = $("wait").lastChild;
+  if (!place || !name || name.nodeName !== "STRONG") return;
+  const shown = starting(seconds);
+  if (name.textContent === shown) return;
+  name.textContent = shown;
+  sayLeft(shown, seconds);
+});
+
+function waitOf(body, otherwise) {
+  const seconds = body.startsIn || body.opensIn;
+  if (!seconds) {
+    uncounted();
+    return otherwise;
+  }
+  head = body.startsIn ? startsHead : opensHead;
+  countdown(seconds, drawStarting);
+  return starting(timeLeft());
+}
+
+function closed(body) {
+  uncounted();
+  nothing(body, L("The sale is closed", "판매가 종료되었습니다"), L("No more people can join the line.", "더 이상 대기열에 참여할 수 없습니다."), 10);
+}
+
 // All who wanted to join together were refused together: they come again over
 // as long a time as they were told to wait.
 
@@ -206,12 +341,8 @@ const fullHeads = {
 
 function full(head, retry) {
   const wait = Math.max(retry, 5) * (1 + Math.random());
-  fails = 0;
-  place = called = false;
-  arm(false);
-  marked("turn", false);
+  nothing({}, head, "", 0);
   blocked = Date.now() + wait * 1000;
-  if (headline !== head) plain(head);
   note(L("You have no place yet. Please keep this page open: it tries again by itself.", "아직 순번을 받지 못했습니다. 이 페이지를 열어 두시면 자동으로 다시 시도합니다.") + " " + nextTry(Math.ceil(wait)));
   after(wait);
 }
@@ -394,6 +525,7 @@ const numbers = drawn(({ label, number, unit, wait, facts }, done, first) => {
     if (item.firstChild.textContent !== name) item.firstChild.textContent = name;
     if (item.lastChild.textContent !== value) item.lastChild.textContent = value;
   });
+  while (list.children.length > facts.length) list.lastChild.remove();
   text("keep", tier.keep);
   text("go", "");
   document.title = `${number}${L("", unit)} – ${data.title}`;
@@ -405,7 +537,7 @@ const plain = drawn((head, wait, button, url) => {
   document.title = `${head} – ${data.title}`;
   marked("stale", false);
   for (const name of ["label", "keep", "note"]) text(name, "");
-  for (const name of ["track", "facts", "leave"]) $(name).hidden = true;
+  for (const name of ["track", "facts", "leave", "check"]) $(name).hidden = true;
   $("number").className = "number text";
   $("number").textContent = head;
   text("wait", wait || "");
@@ -482,18 +614,8 @@ function notify(head) {
 // All is sold: who waits keeps the place, and the page goes on if seats come
 // back, which nobody promises.
 
-function sold(pause) {
-  place = false;
-  called = false;
-  fails = 0;
-  blocked = 0;
-  fresh = Date.now();
-  arm(false);
-  marked("turn", false);
-  plain(L("Sold out", "매진되었습니다"), L("All seats are sold. Should there be more, this page goes on by itself.",
-    "모든 좌석이 판매되었습니다. 좌석이 다시 나오면 자동으로 진행됩니다."));
-  next(pause);
-}
+const sold = pause => nothing({ nextPoll: pause }, L("Sold out", "매진되었습니다"),
+  L("All seats are sold. Should there be more, this page goes on by itself.", "모든 좌석이 판매되었습니다. 좌석이 다시 나오면 자동으로 진행됩니다."), 0);
 
 const lastSeats = L("All remaining seats are being booked; some may come back", "남은 좌석은 모두 예매가 진행 중이며, 취소되는 좌석이 나올 수 있습니다");
 

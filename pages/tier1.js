@@ -55,6 +55,36 @@ function drop() {
   return true;
 }
 
+// A lot says nothing of the place: that is drawn at the start.
+
+const myLot = L("Your lot", "내 추첨 번호");
+
+function gathered(body) {
+  waiting({
+    label: myLot,
+    number: body.lot,
+    unit: "번",
+    left: 1,
+    wait: waitOf(body, drawingHead),
+    facts: [
+      [L("Lots", "추첨 인원"), count(body.totalInQueue) + L("", "명")],
+      [L("Your place", "내 순번"), L("drawn at the start", "시작할 때 추첨")]
+    ]
+  });
+  checkable(body.lot);
+  next(body.nextPoll);
+}
+
+// what it takes to work the draw out again is public
+
+const checkable = drawn(lot => {
+  const link = $("check");
+  link.hidden = !lot;
+  if (!lot) return;
+  link.textContent = L("Check the draw", "추첨 검증하기");
+  link.href = `${data.api}/draw/${id}`;
+});
+
 start({
   kind: L("Waiting room", "대기실"),
   keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
@@ -62,13 +92,31 @@ start({
 
   holds: () => (load("ticket") || {}).id,
 
+  mine,
+
+  stream: () => `/stream/${id}/${(load("ticket") || {}).id}`,
+
   ask(away) {
     const ticket = load("ticket");
     if (ticket && ticket.id) return check(ticket, away);
+
+    // until it opens there is nothing to be had but the time
+
+    if (early) return call("GET", `/status/${id}`);
     return navigator.locks ? alone(away) : assign(away);
   },
 
   news(body, away) {
+
+    if (early) {
+      early = body.phase === "before";
+      if (early) {
+        opening(body);
+      } else {
+        after(0);
+      }
+      return true;
+    }
 
     // another tab's, which got it as another visitor
 
@@ -87,6 +135,10 @@ start({
       sold(body.nextPoll);
       return true;
     }
+    if (body.lot > 0 && !body.position) {
+      gathered(body);
+      return true;
+    }
     if (!(body.position > 0)) return false;
     const due = body.position - body.servingCounter;
     if (due <= 0) {
@@ -102,14 +154,16 @@ start({
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
       left: due,
-      wait: body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
-        : ahead ? body.estimatedWait : L("You are next", "다음 차례입니다"),
+      wait: waitOf(body, body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
+        : ahead ? body.estimatedWait : L("You are next", "다음 차례입니다")),
       facts: [
-        [L("Your number", "내 번호"), count(body.position)],
+        [body.lot ? L("Your place by the draw", "추첨 순번") : L("Your number", "내 번호"), count(body.position)],
         [L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],
-        [L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")]
+        [L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")],
+        ...(body.lot ? [[myLot, count(body.lot)]] : [])
       ]
     });
+    checkable(body.lot);
     next(body.nextPoll);
     return true;
   },

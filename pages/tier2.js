@@ -48,6 +48,10 @@ start({
 
   holds: () => load("place"),
 
+  mine,
+
+  stream: () => `/stream/${id}`,
+
   ask: away => joined ? call("GET", `/status/${id}${away ? "?away=1" : ""}`, mine()) : call("POST", `/check/${id}`, mine()),
 
   news(body, away) {
@@ -70,7 +74,7 @@ start({
         number: body.position,
         unit: "번째",
         left: body.position,
-        wait: body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다"),
+        wait: waitOf(body, body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")),
         facts: [
           [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
           [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],

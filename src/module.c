@@ -215,6 +215,13 @@ static ngx_command_t  ngx_adm_commands[] = {
       NGX_ADM_CONTENT_QUEUE,
       NULL },
 
+    { ngx_string("admission_streams"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,
+      ngx_adm_set_streams,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("admission_metrics"),
       NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS|NGX_CONF_TAKE1,
       ngx_adm_set_metrics,

@@ -14,8 +14,10 @@
 #include "host/bucket.h"
 #include "host/category.h"
 #include "host/doubt.h"
+#include "host/draw.h"
 #include "host/event_node.h"
 #include "host/event_work.h"
+#include "host/gone.h"
 #include "host/idempotency.h"
 #include "host/keys.h"
 #include "host/lease.h"
@@ -25,18 +27,22 @@
 #include "host/revoked.h"
 #include "host/room_list.h"
 #include "host/room_state.h"
+#include "host/sale.h"
 #include "host/schedule.h"
 #include "host/shares.h"
+#include "host/streams.h"
 #include "host/stripe.h"
 #include "host/tally.h"
 #include "host/touch.h"
 #include "host/unlisted.h"
+#include "host/view.h"
 #include "host/zone.h"
 #include "limit/fallback.h"
 #include "limit/local.h"
 #include "parts.h"
 #include "queue/news.h"
 #include "queue/steps.h"
+#include "room/opening.h"
 #include "room/schedule.h"
 
 
@@ -57,6 +63,10 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_rooms_part,
     &ngx_adm_line_part,
     &ngx_adm_notice_part,
+    &ngx_adm_view_part,
+    &ngx_adm_gone_part,
+    &ngx_adm_sale_part,
+    &ngx_adm_draw_part,
 
     &ngx_adm_shares_part,
     &ngx_adm_revoked_part,
@@ -67,6 +77,7 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_answers_part,
     &ngx_adm_keys_part,
     &ngx_adm_key_files_part,
+    &ngx_adm_streams_part,
 
     /* what the others counted while they were copied is among it */
     &ngx_adm_stripe_part,
@@ -79,6 +90,7 @@ static ngx_adm_schedule_part_t  *ngx_adm_turns[] = {
     &ngx_adm_queue_news_part,
     &ngx_adm_queue_steps_part,
     &ngx_adm_room_schedule_part,
+    &ngx_adm_room_opening_part,
     &ngx_adm_needs_schedule_part,
     NULL };
 

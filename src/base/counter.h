@@ -50,6 +50,18 @@
     value(DECISION, LOCAL_LIMITED, "local_limited")  /* count */              \
     value(DECISION, ERROR, "error")          /* by "fail=open|closed" */
 
+/* who a stream is of: one with a ticket, or a user */
+#define NGX_ADM_LABEL_TIER(value)                                             \
+    value(TIER, 1, "1")                                                       \
+    value(TIER, 2, "2")
+
+/* how one ends */
+#define NGX_ADM_LABEL_STREAM_END(value)                                       \
+    value(STREAM_END, CLIENT, "client")      /* went away */                  \
+    value(STREAM_END, OVER, "over")          /* has nothing more to tell */   \
+    value(STREAM_END, SLOW, "slow")          /* nothing is read */            \
+    value(STREAM_END, WORKER, "worker")      /* leaves */
+
 /* calls to Redis: a command, or a script */
 #define NGX_ADM_LABEL_CALL(value)                                             \
     value(CALL, COMMAND, "command")                                           \
@@ -65,7 +77,11 @@
     value(CALL, QUEUE_REVOKED, "queue_revoked")                               \
     value(CALL, NEEDS, "needs")                                               \
     value(CALL, NOTICE, "notice")                                             \
-    value(CALL, QUEUE_COMPLETE, "queue_complete")
+    value(CALL, SALE, "sale")                                                 \
+    value(CALL, DRAW, "draw")                                                 \
+    value(CALL, QUEUE_COMPLETE, "queue_complete")                             \
+    value(CALL, QUEUE_BEAT, "queue_beat")                                     \
+    value(CALL, QUEUE_JOIN, "queue_join")
 
 /* how those end that Redis did not answer well */
 #define NGX_ADM_LABEL_CALL_END(value)                                         \
@@ -104,6 +120,14 @@ typedef enum {
 typedef enum {
     NGX_ADM_LABEL_DECISION(ngx_adm_label_id)
     NGX_ADM_DECISIONS } ngx_adm_decision_e;
+
+typedef enum {
+    NGX_ADM_LABEL_TIER(ngx_adm_label_id)
+    NGX_ADM_TIERS } ngx_adm_tier_e;
+
+typedef enum {
+    NGX_ADM_LABEL_STREAM_END(ngx_adm_label_id)
+    NGX_ADM_STREAM_ENDS } ngx_adm_stream_end_e;
 
 typedef enum {
     NGX_ADM_LABEL_CALL(ngx_adm_label_id)

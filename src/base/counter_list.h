@@ -183,6 +183,25 @@ gauge(events, "events", NONE, NONE,
 counter(EVENTS_FORGOTTEN, "events_forgotten", NONE, NONE,
     "Events that this host forgot, the zone being full.")
 
+counter(VIEW_POLLS, "queue_view_polls", NONE, NONE,
+    "Polls of users in line that this host answered from its view of the line, "
+    "without asking Redis." host)
+
+counter(VIEW_BEATS, "queue_view_heartbeats", NONE, NONE,
+    "Heartbeats of these that went to Redis, many in one call." host)
+
+counter(VIEW_AGAIN, "queue_view_refused", NONE, NONE,
+    "Those of queue_view_heartbeats whose users stood otherwise than they had "
+    "been told: they ask Redis the next time." host)
+
+gauge(views, "queue_views", NONE, NONE,
+    "Events of which this host has a view of the line that polls are answered "
+    "from.")
+
+gauge(view_age, "queue_view_age_seconds", NONE, NONE,
+    "Age of the oldest of these; one of over 2 s is no answer. Of this host.")
+
+
 gauge(unlisted, "unlisted_events", NONE, NONE,
     "Events with users that have neither a line nor an operator's setting: "
     "unlisted= bounds them." shared)
@@ -191,6 +210,21 @@ counter(UNLISTED_REFUSED, "unlisted_refused", BOUND, NONE,
     "Joins of such events refused, since so many have users already (events), "
     "or the user or the address is in so many; with a dry run they went on all "
     "the same." host)
+
+
+gauge(streams, "streams", NONE, NONE,
+    "Streams that the workers of this host have open.")
+
+counter(STREAMS, "streams_opened", TIER, NONE,
+    "Streams that were opened, by tier." host)
+
+counter(STREAMS_ENDED, "streams_ended", STREAM_END, NONE,
+    "Streams that ended: the client went, there was nothing more to tell "
+    "(over), nothing was read any more (slow), or the worker left." host)
+
+counter(STREAMS_REFUSED, "streams_refused", NONE, NONE,
+    "Streams refused since the worker had as many as it may "
+    "(admission_streams)." host)
 
 
 decisions(DECISIONS, "rate_limit_decisions",

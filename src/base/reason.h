@@ -82,6 +82,8 @@ typedef enum {
     reason(REVOKED, "token was revoked")                                      \
     reason(ACTIVATION, "token of another activation")                         \
     reason(VISITOR, "token of another visitor")                               \
+    reason(NOT_OPEN, "not open yet")                                          \
+    reason(CLOSED, "closed")                                                  \
     reason(ROOM, "waiting room not known")                                    \
     reason(NO_USER, "no user")                                                \
     reason(NO_VISITOR, "no visitor")                                          \

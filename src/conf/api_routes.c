@@ -12,12 +12,15 @@
 #include <ngx_http.h>
 
 #include "../queue/api.h"
+#include "../queue/draw.h"
 #include "../queue/notice.h"
 #include "../queue/queue.h"
+#include "../queue/sale.h"
 #include "../room/admin_api.h"
 #include "../room/admin_list.h"
 #include "../room/api.h"
 #include "../room/calls.h"
+#include "../room/draw_api.h"
 #include "api_routes.h"
 
 
@@ -32,6 +35,10 @@ const ngx_adm_route_t  ngx_adm_queue_routes[] = {
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_adm_queue_check_handler,
       NGX_ADM_QUEUE_STATUS, 0 },
+
+    { "stream/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_stream_handler, 0, 0 },
 
     { "heartbeat/*",
       NGX_HTTP_POST, "POST",
@@ -72,6 +79,16 @@ const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
       "GET, HEAD, PUT, DELETE",
       ngx_adm_notice_handler, 0, 0 },
+
+    { "admin/schedule/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_sale_handler, 0, 0 },
+
+    { "admin/draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST, "GET, HEAD, POST",
+      ngx_adm_beacon_handler, 0, 0 },
+
     { "admin/slots/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
       "GET, HEAD, PUT, DELETE",
@@ -102,9 +119,17 @@ const ngx_adm_route_t  ngx_adm_room_routes[] = {
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_adm_room_check_handler, 0, 0 },
 
+    { "stream/*/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_stream_handler, 0, 0 },
+
     { "status/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_adm_room_status_handler, 0, 1 },
+
+    { "draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_draw_handler, 0, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
 };
@@ -141,6 +166,16 @@ const ngx_adm_route_t  ngx_adm_admin_routes[] = {
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
       "GET, HEAD, PUT, DELETE",
       ngx_adm_notice_handler, 0, 0 },
+
+    { "schedule/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_sale_handler, 0, 0 },
+
+    { "draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST, "GET, HEAD, POST",
+      ngx_adm_beacon_handler, 0, 0 },
+
     { "slots/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
       "GET, HEAD, PUT, DELETE",

@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../host/zone.h"
+#include "../token/draw.h"
 #include "conf.h"
 #include "parse.h"
 
@@ -46,6 +47,8 @@ ngx_adm_create_main_conf(ngx_conf_t *cf)
     ngx_rbtree_init(&mcf->events, &mcf->sentinel, ngx_str_rbtree_insert_value);
 
     ngx_adm_event_builtin(&mcf->event_default);
+
+    mcf->streams = NGX_CONF_UNSET;
 
     return mcf;
 }
@@ -132,6 +135,7 @@ ngx_adm_create_loc_conf(ngx_conf_t *cf)
      *     conf->cookies = { NULL };
      *     conf->secrets = { NULL };
      *     conf->verifiers = { { 0 } };
+     *     conf->draw = NULL;
      *     conf->content = NGX_ADM_CONTENT_NONE;
      *     conf->content_name = NULL;
      *     conf->content_file = { 0, NULL };
@@ -337,7 +341,20 @@ ngx_adm_merge_verifiers(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
         }
     }
 
-    return NGX_CONF_OK;
+    if (conf->secrets[NGX_ADM_SECRET_TIER1] == NULL) {
+        return NGX_CONF_OK;
+    }
+
+    conf->draw = (prev->secrets[NGX_ADM_SECRET_TIER1]
+                  == conf->secrets[NGX_ADM_SECRET_TIER1]) ? prev->draw : NULL;
+
+    if (conf->draw == NULL) {
+        conf->draw = ngx_adm_keyring_derive(cf->pool,
+                                            conf->secrets[NGX_ADM_SECRET_TIER1],
+                                            NGX_ADM_DRAW_LABEL);
+    }
+
+    return conf->draw ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 

@@ -47,6 +47,7 @@ char *ngx_adm_set_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_room_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_adm_set_streams(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_health(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 /* where a denial leads to: a value with variables, or an address, or "" */

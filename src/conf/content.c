@@ -25,6 +25,10 @@
 #define NGX_ADM_INTAKE_BURST_MAX  1000000
 
 
+/* of a worker */
+#define NGX_ADM_STREAMS_MAX  10000000
+
+
 /* what those of an API say */
 typedef struct {
     ngx_adm_rate_t          rate;
@@ -90,6 +94,21 @@ static ngx_adm_param_t  ngx_adm_metrics_params[] = {
 static ngx_adm_params_t  ngx_adm_metrics_set = {
     ngx_adm_metrics_params,
     "\"events=N\", N from 0 to 1000",
+    0 };
+
+
+static ngx_adm_param_t  ngx_adm_streams_params[] = {
+
+    { ngx_string("max"), ngx_adm_param_number, 0,
+      0, NGX_ADM_STREAMS_MAX, NULL, NULL },
+
+    ngx_adm_params_end
+};
+
+
+static ngx_adm_params_t  ngx_adm_streams_set = {
+    ngx_adm_streams_params,
+    "\"max=N\", N from 0 to 10000000",
     0 };
 
 
@@ -343,6 +362,31 @@ ngx_adm_set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     mcf->names = ngx_max(mcf->names, (ngx_uint_t) n);
 
     return ngx_adm_set_content(cf, cmd, conf);
+}
+
+
+char *
+ngx_adm_set_streams(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_adm_main_conf_t  *mcf = conf;
+
+    int64_t  n;
+
+    if (mcf->streams != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    n = 0;
+
+    if (ngx_adm_conf_params(cf, cmd, 1, &ngx_adm_streams_set,
+                            &n) != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    mcf->streams = (ngx_int_t) n;
+
+    return NGX_CONF_OK;
 }
 
 

@@ -13,11 +13,17 @@
 #include "conf.h"
 #include "parse.h"
 #include "ngx_http_admission_names.h"
+#include "../base/rfc3339.h"
 #include "../base/text.h"
+#include "../host/draw.h"
 #include "../queue/queue.h"
 
 
 #define NGX_ADM_DAY   (24 * 3600 * 1000)
+
+#define NGX_ADM_DATE_ALLOWED                                                  \
+    "a date with a time and an offset, such as "                              \
+    "\"2026-12-24T20:00:00+09:00\", or \"off\""
 
 
 static char *ngx_adm_events_line(ngx_conf_t *cf, ngx_command_t *dummy,
@@ -32,6 +38,16 @@ static ngx_int_t ngx_adm_param_longest(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_order(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_source(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+static char *ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
+    ngx_adm_event_conf_t *ecf);
 static char *ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 static char *ngx_adm_event_info(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 
@@ -104,6 +120,20 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(ticket_ttl, time, 1000, 7 * NGX_ADM_DAY,
                       "a time from 1s to 7d"),
 
+    ngx_adm_event_key(opens, date, 0, 0, NGX_ADM_DATE_ALLOWED),
+
+    ngx_adm_event_key(starts, date, 0, 0, NGX_ADM_DATE_ALLOWED),
+
+    ngx_adm_event_key(closes, date, 0, 0, NGX_ADM_DATE_ALLOWED),
+
+    ngx_adm_event_key(order, order, 0, 0, "\"arrival\" or \"draw\""),
+
+    ngx_adm_event_key(draw_beacon, source, 0, 0,
+                      "the source and round of a beacon, 1 to 128 characters "
+                      "of ASCII, or \"off\""),
+
+    ngx_adm_event_key(lots, lots, 0, 0, "\"user\" or \"visitor\""),
+
     ngx_adm_event_key(unlisted, number, 1, 1000000,
                       "a number from 1 to 1000000"),
 
@@ -139,6 +169,7 @@ ngx_adm_event_builtin(ngx_adm_event_conf_t *ecf)
     ecf->vwr_burst = -1;
     ecf->vwr_max_queue = -1;
     ecf->ticket_ttl = 86400000;
+    ecf->order = NGX_ADM_ORDER_ARRIVAL;
 
     ecf->unlisted = 1000;
 }
@@ -162,11 +193,14 @@ ngx_adm_event_finish(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
         }
     }
 
-    if (ngx_adm_event_terms(cf, ecf) != NGX_CONF_OK) {
+    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
+
+    if (ngx_adm_event_sale(cf, mcf, ecf) != NGX_CONF_OK
+        || ngx_adm_event_terms(cf, ecf) != NGX_CONF_OK)
+    {
         return NGX_CONF_ERROR;
     }
 
-    mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
     mcf->token_ttl = ngx_max(mcf->token_ttl, ecf->token_ttl);
 
     return ngx_adm_event_info(cf, ecf);
@@ -415,6 +449,119 @@ ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
 }
 
 
+static ngx_int_t
+ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    if (ngx_adm_str_is(value, "off")) {
+        *(int64_t *) field = 0;
+        return NGX_OK;
+    }
+
+    return ngx_adm_rfc3339_read(value, field);
+}
+
+
+static ngx_int_t
+ngx_adm_param_order(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    ngx_uint_t *order = field;
+
+    if (ngx_adm_str_is(value, "draw")) {
+        *order = NGX_ADM_ORDER_DRAW;
+        return NGX_OK;
+    }
+
+    *order = NGX_ADM_ORDER_ARRIVAL;
+
+    return ngx_adm_str_is(value, "arrival") ? NGX_OK : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    ngx_uint_t *lots = field;
+
+    if (ngx_adm_str_is(value, "user")) {
+        *lots = NGX_ADM_LOTS_USER;
+        return NGX_OK;
+    }
+
+    *lots = NGX_ADM_LOTS_VISITOR;
+
+    return ngx_adm_str_is(value, "visitor") ? NGX_OK : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_adm_param_source(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    ngx_str_t *source = field;
+
+    if (ngx_adm_str_is(value, "off")) {
+        ngx_str_null(source);
+        return NGX_OK;
+    }
+
+    if (!ngx_adm_draw_is_source(value)) {
+        return NGX_DECLINED;
+    }
+
+    *source = *value;
+
+    return NGX_OK;
+}
+
+
+/* the order of its times, whichever line they are of */
+
+static char *
+ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
+    ngx_adm_event_conf_t *ecf)
+{
+    ngx_str_t             *id;
+    ngx_adm_event_conf_t  **sale;
+
+    static ngx_str_t  dflt = ngx_string("default");
+
+    id = ecf->sn.str.len ? &ecf->sn.str : &dflt;
+
+    if ((ecf->starts && ecf->starts < ecf->opens)
+        || (ecf->closes && ecf->closes < ngx_max(ecf->opens, ecf->starts)))
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid times of \"%V\" in "
+                           "\"admission_events\", \"opens=\" can not be after "
+                           "\"starts=\", nor either of them after "
+                           "\"closes=\"", id);
+        return NGX_CONF_ERROR;
+    }
+
+    if (ecf->order == NGX_ADM_ORDER_DRAW && ecf->vwr == NGX_ADM_OFF) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"order=draw\" of \"%V\" in "
+                           "\"admission_events\" needs a waiting room, without "
+                           "\"vwr=off\"", id);
+        return NGX_CONF_ERROR;
+    }
+
+    if (ecf->sn.str.len && ecf->opens + ecf->starts) {
+
+        sale = ngx_adm_conf_push(cf, &mcf->sales,
+                                 sizeof(ngx_adm_event_conf_t *));
+        if (sale == NULL) {
+            return NGX_CONF_ERROR;
+        }
+
+        *sale = ecf;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
 static char *
 ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf)
 {
@@ -432,7 +579,9 @@ ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf)
         [NGX_ADM_ARG_QUEUE_ADMIT_BATCH] = ecf->admit_batch,
         [NGX_ADM_ARG_QUEUE_TOKEN_TTL] = ecf->token_ttl,
         [NGX_ADM_ARG_QUEUE_STREAM] = ecf->admissions_stream,
-        [NGX_ADM_ARG_QUEUE_SLOTS] = ecf->slots };
+        [NGX_ADM_ARG_QUEUE_SLOTS] = ecf->slots,
+        [NGX_ADM_ARG_QUEUE_STARTS] = ngx_max(ecf->starts, ecf->opens),
+        [NGX_ADM_ARG_QUEUE_ORDER] = ecf->order };
 
     p = ngx_pnalloc(cf->pool, NGX_ADM_QUEUE_TERMS * NGX_INT64_LEN);
     if (p == NULL) {

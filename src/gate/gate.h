@@ -43,6 +43,14 @@ ngx_int_t ngx_adm_gate_tier2(ngx_adm_gate_t *g);
 ngx_int_t ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user,
     ngx_adm_claims_t **entry, const char **why);
 
+/*
+ * Asks Redis of a waiting room, and of times of its sale, that the host has
+ * not heard of, once a request, which waits.  NGX_DECLINED: it was asked, or
+ * can't be.
+ */
+ngx_int_t ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf);
+
 /* what Redis said of a request that waited for it (strict=on), once */
 ngx_int_t ngx_adm_gate_tier2_answered(ngx_adm_gate_t *g);
 

@@ -70,7 +70,7 @@ ngx_adm_gate_join(ngx_adm_api_call_t *call, ngx_adm_queue_join_t *join,
         return ngx_adm_gate_join_look(call, join, done);
     }
 
-    if (ngx_adm_tier1_pending(call->conf, &room)) {
+    if (ngx_adm_tier1_pending(&call->event, call->conf, &room)) {
         return ngx_adm_api_unavailable(call->request);
     }
 
@@ -145,7 +145,9 @@ ngx_adm_gate_join_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
 
     ngx_adm_wait_over(call->request);
 
-    if (rc == NGX_OK && !ngx_adm_tier1_pending(call->conf, room)) {
+    if (rc == NGX_OK
+        && !ngx_adm_tier1_pending(&call->event, call->conf, room))
+    {
         ngx_adm_tier1_told(call->request, room);
 
         mode = ngx_adm_tier1_mode(call->request, call->conf);

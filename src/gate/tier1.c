@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
+#include "../host/sale.h"
 #include "../host/touch.h"
 #include "../http/room.h"
 #include "../http/user.h"
@@ -21,7 +22,8 @@
 #include "gate.h"
 
 
-static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode);
+static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode,
+    ngx_adm_sale_t *sale);
 static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
     ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
@@ -39,6 +41,7 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 {
     ngx_int_t       rc, mode;
     ngx_adm_room_t  room;
+    ngx_adm_sale_t  sale;
 
     if (g->named == NGX_DECLINED && !g->lcf->tier1->event_required) {
         return NGX_DECLINED;
@@ -64,19 +67,27 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return rc;
     }
 
+    if (ngx_adm_sale_get(&g->event, g->conf, &sale) == NGX_ADM_PHASE_BEFORE) {
+        return ngx_adm_gate_tier1_deny(g, NOT_OPEN);
+    }
+
     if (g->conf->vwr == NGX_ADM_OFF) {
         return NGX_DECLINED;
     }
 
     if (ngx_adm_tier1_room(g->request, &g->event, &room) != NGX_OK) {
-        return ngx_adm_gate_unknown(g, mode);
+        return ngx_adm_gate_unknown(g, mode, &sale);
     }
 
     if (room.active) {
         return ngx_adm_gate_tier1_token(g, room.activation);
     }
 
-    if (ngx_adm_tier1_pending(g->conf, &room)
+    if (ngx_adm_sale_pending(&sale, g->conf, &room)) {
+        return ngx_adm_gate_tier1_deny(g, ROOM);
+    }
+
+    if (ngx_adm_tier1_pending(&g->event, g->conf, &room)
         && (mode == NGX_ADM_ON || ngx_adm_in_touch()))
     {
         return ngx_adm_gate_tier1_deny(g, ROOM);
@@ -93,28 +104,27 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 
 
 static ngx_int_t
-ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
+ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode, ngx_adm_sale_t *sale)
 {
-    ngx_adm_look_t      *look;
+    ngx_int_t            rc;
     ngx_http_request_t  *r;
 
     static time_t  logged;
 
     r = g->request;
 
-    if (g->ctx->looked != r->uri_changes) {
+    rc = ngx_adm_gate_look(g, &g->event, g->conf);
 
-        g->ctx->looked = r->uri_changes;
-        g->ctx->room_told = 0;
-
-        look = ngx_adm_room_look_at(&g->event, g->conf, ngx_adm_gate_looked, r);
-
-        if (look) {
-            return ngx_adm_wait(r, ngx_adm_room_look_cancel, look);
-        }
+    if (rc != NGX_DECLINED) {
+        return rc;
     }
 
-    if (mode == NGX_ADM_ON) {
+    /* what a clock says that Redis never set is not when a sale starts */
+
+    if (mode == NGX_ADM_ON
+        || sale->phase == NGX_ADM_PHASE_GATHERING
+        || (sale->opens + sale->starts && ngx_adm_heard(NULL) != NGX_OK))
+    {
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
@@ -130,6 +140,29 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
     }
 
     return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf)
+{
+    ngx_adm_look_t      *look;
+    ngx_http_request_t  *r;
+
+    r = g->request;
+
+    if (g->ctx->looked == r->uri_changes) {
+        return NGX_DECLINED;
+    }
+
+    g->ctx->looked = r->uri_changes;
+    g->ctx->room_told = 0;
+
+    look = ngx_adm_room_look_at(event, conf, ngx_adm_gate_looked, r);
+
+    return look ? ngx_adm_wait(r, ngx_adm_room_look_cancel, look)
+                : NGX_DECLINED;
 }
 
 

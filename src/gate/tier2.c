@@ -14,8 +14,11 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
+#include "../base/text.h"
 #include "../host/doubt.h"
+#include "../host/sale.h"
 #include "../http/entry.h"
+#include "../http/room.h"
 #include "../queue/queue.h"
 #include "../queue/restore.h"
 #include "gate.h"
@@ -94,7 +97,11 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
     ngx_int_t              rc;
     ngx_str_t              user;
     const char            *why;
+    ngx_adm_room_t         room;
+    ngx_adm_sale_t         sale;
     ngx_adm_claims_t      *entry;
+    ngx_adm_main_conf_t   *mcf;
+    ngx_adm_event_conf_t  *conf;
     ngx_adm_tier2_conf_t  *tier2;
 
     tier2 = g->lcf->tier2;
@@ -106,6 +113,12 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
         if (rc != NGX_OK) {
             return rc;
         }
+    }
+
+    if (g->conf
+        && ngx_adm_sale_get(&g->event, g->conf, &sale) == NGX_ADM_PHASE_BEFORE)
+    {
+        return ngx_adm_gate_tier2_deny(g, NOT_OPEN);
     }
 
     ngx_str_null(&user);
@@ -130,6 +143,38 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
 
     if (rc != NGX_OK) {
         return rc;
+    }
+
+    conf = g->conf;
+
+    if (conf == NULL) {
+        mcf = ngx_http_get_module_main_conf(g->request,
+                                            ngx_http_admission_module);
+
+        conf = ngx_adm_event_conf(mcf, &entry->sub);
+
+        if (ngx_adm_sale_get(&entry->sub, conf, &sale)
+            == NGX_ADM_PHASE_BEFORE)
+        {
+            g->event = entry->sub;
+            return ngx_adm_gate_tier2_deny(g, NOT_OPEN);
+        }
+
+        if (conf == NULL) {
+            conf = &mcf->event_default;
+        }
+    }
+
+    /* times that an operator set may not have been heard of yet */
+
+    if (!sale.set
+        && ngx_adm_tier1_room(g->request, &entry->sub, &room) != NGX_OK)
+    {
+        rc = ngx_adm_gate_look(g, &entry->sub, conf);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
     }
 
     g->ctx->entry = entry;

@@ -23,6 +23,8 @@ typedef struct {
 } ngx_adm_set_add_t;
 
 
+static ngx_adm_redis_call_t *ngx_adm_args_issue(ngx_adm_args_t *args,
+    ngx_adm_redis_done_pt done, void *data);
 static ngx_int_t ngx_adm_keys(ngx_adm_script_t *script, ngx_str_t *event);
 static size_t ngx_adm_key_size(ngx_str_t *event, ngx_str_t *name);
 static u_char *ngx_adm_put_key(u_char *p, ngx_str_t *event, ngx_str_t *name);
@@ -54,6 +56,7 @@ ngx_adm_args_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event)
     args->script = &ngx_adm_scripts[script];
     args->event = event;
     args->argc = args->script->argc;
+    args->nmore = 0;
 
     ngx_memzero(args->argv, sizeof(args->argv));
     ngx_memset(args->number, NGX_ADM_NO_NUMBER_BYTE, sizeof(args->number));
@@ -81,9 +84,7 @@ ngx_adm_args_run(ngx_adm_args_t *args, ngx_adm_redis_done_pt done, void *data)
     {
         ngx_adm_put_numbers(digits, args->number, args->argc, args->argv);
 
-        call = ngx_adm_redis_issue(ngx_adm_redis, &script->command,
-                                   &script->last, args->argc, args->argv, done,
-                                   data);
+        call = ngx_adm_args_issue(args, done, data);
     }
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
@@ -96,6 +97,39 @@ ngx_adm_args_run(ngx_adm_args_t *args, ngx_adm_redis_done_pt done, void *data)
     } else {
         ngx_free(data);
     }
+
+    return call;
+}
+
+
+static ngx_adm_redis_call_t *
+ngx_adm_args_issue(ngx_adm_args_t *args, ngx_adm_redis_done_pt done, void *data)
+{
+    ngx_str_t             *argv;
+    ngx_adm_script_t      *script;
+    ngx_adm_redis_call_t  *call;
+
+    script = args->script;
+
+    if (args->nmore == 0) {
+        return ngx_adm_redis_issue(ngx_adm_redis, &script->command,
+                                   &script->last, args->argc, args->argv, done,
+                                   data);
+    }
+
+    argv = ngx_alloc((args->argc + args->nmore) * sizeof(ngx_str_t),
+                     ngx_cycle->log);
+    if (argv == NULL) {
+        return NULL;
+    }
+
+    ngx_memcpy(argv, args->argv, args->argc * sizeof(ngx_str_t));
+    ngx_memcpy(argv + args->argc, args->more, args->nmore * sizeof(ngx_str_t));
+
+    call = ngx_adm_redis_issue(ngx_adm_redis, &script->command, &script->last,
+                               args->argc + args->nmore, argv, done, data);
+
+    ngx_free(argv);
 
     return call;
 }

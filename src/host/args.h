@@ -37,6 +37,8 @@ typedef struct {
     ngx_uint_t         argc;
     ngx_str_t          argv[NGX_ADM_ARGS];
     int64_t            number[NGX_ADM_ARGS];
+    ngx_uint_t         nmore;           /* groups that are too many for it: */
+    ngx_str_t         *more;            /* behind the others, as texts */
 } ngx_adm_args_t;
 
 

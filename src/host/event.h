@@ -79,6 +79,8 @@ typedef struct {
     unsigned                    by_config:1;    /* vwr=on of some host's
                                                    configuration activated it,
                                                    not the API */
+    unsigned                    gathers:1;      /* of an answer: the sale has
+                                                   not started */
     int64_t                     activation;     /* us, the event's clock; 0:
                                                    never activated */
     int64_t                     next;           /* the last position issued */
@@ -93,6 +95,15 @@ typedef struct {
                                                    active, by_config or
                                                    api_rate were last decided;
                                                    0: never */
+    unsigned                    order:2;        /* NGX_ADM_ORDER_*; of a draw:
+                                                   */
+    int64_t                     lots;           /* how many were drawn */
+    int64_t                     drawn;          /* us, the event's clock: when
+                                                   that was fixed; 0: not */
+    int64_t                     base;           /* us: positions of lots are
+                                                   added to it */
+    int64_t                     ready;          /* us, Redis's time: when the
+                                                   draw was made; 0: not */
     int64_t                     issue;          /* positions issued a second,
                                                    the peak of late */
     int64_t                     updated;        /* us, Redis's time of it */

@@ -446,6 +446,7 @@ ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en)
     return en->state.threshold >= 0
            || en->state.slots >= 0
            || en->noticed
+           || en->sale
            || (en->room && en->room->room.activation);
 }
 

@@ -59,6 +59,9 @@ struct ngx_adm_event_node_s {
     unsigned                    full:2;   /* of the queue: NGX_ADM_LINE_* */
     unsigned                    noticed:1;  /* an operator has a word about it:
                                                notice.c has that */
+    unsigned                    sale:1;   /* an operator set its times: sale.c
+                                             has them */
+    unsigned                    draw:1;   /* likewise: draw.c */
     unsigned                    heard:1;  /* all revocations are known, but for
                                              those that were forgotten */
     unsigned                    unsold:1; /* the log was told that what was
@@ -200,7 +203,8 @@ ngx_rbtree_node_t *ngx_adm_event_after_key_locked(ngx_rbtree_t *tree,
 /* some event is not, or no longer, known to the host: parts are told */
 void ngx_adm_event_lost_locked(ngx_adm_zone_t *zone);
 
-/* an operator set its threshold, seats or notice, or activated its room */
+/* an operator set its threshold, seats, notice or times, or activated its
+   room */
 ngx_uint_t ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en);
 
 /* forgets times by a clock of this host that was far ahead */

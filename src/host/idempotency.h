@@ -25,7 +25,8 @@
 
 /* an answer of assign; of other calls its ticket is all the JSON */
 typedef struct {
-    int64_t                     position;
+    int64_t                     position;       /* 0: there is none yet, */
+    int64_t                     lot;            /* but this; 0: it is none */
     int64_t                     wait;
     int64_t                     serving;
     int64_t                     total;

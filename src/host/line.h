@@ -29,6 +29,10 @@
 #define NGX_ADM_LINE_FULL  1             /* so many wait */
 #define NGX_ADM_LINE_LONG  2             /* the wait would be too long */
 
+/* likewise, of tickets alone: the sale has not opened, or is closed */
+#define NGX_ADM_LINE_BEFORE  3
+#define NGX_ADM_LINE_CLOSED  4
+
 /* s after which who was refused may come again */
 #define NGX_ADM_LINE_RETRY  30
 

@@ -359,6 +359,11 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         known->activation = room->activation;
         known->next = 0;
         known->serving = 0;
+        known->order = 0;
+        known->lots = 0;
+        known->drawn = 0;
+        known->base = 0;
+        known->ready = 0;
         known->clock = room->clock;
     }
 
@@ -369,6 +374,20 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         known->next = ngx_max(known->next, room->next);
         known->serving = ngx_max(known->serving, room->serving);
         known->clock = ngx_max(known->clock, room->clock);
+
+        /* of two draws the earlier stands */
+
+        if (known->drawn == 0
+            || (room->drawn && room->drawn < known->drawn)
+            || (room->drawn == known->drawn && known->ready == 0))
+        {
+            known->order = ngx_max(known->order, room->order);
+            known->lots = room->lots;
+            known->drawn = room->drawn;
+            known->base = room->base;
+            known->ready = room->ready;
+        }
+
         known->updated = room->updated;
         known->issue = room->issue;
     }
@@ -453,7 +472,7 @@ ngx_adm_room_measure(ngx_adm_room_node_t *rn, ngx_adm_room_t *room)
     us = room->updated - known->updated;
     passed = (room->serving - known->serving) * 1000;
 
-    if (known->active && known->serving < known->next
+    if (known->active && !room->gathers && known->serving < known->next
         && us > 0 && us <= NGX_ADM_ROOM_GAP && passed >= 0)
     {
         rn->us += us;

@@ -22,6 +22,11 @@ ngx_adm_intake_conf_t  ngx_adm_intake_default = {
     NGX_ADM_NS / 50 * (int64_t) 500,
     0 };
 
+ngx_adm_intake_conf_t  ngx_adm_intake_lots = {
+    NGX_ADM_NS,
+    NGX_ADM_NS * (int64_t) 20,
+    0 };
+
 
 ngx_adm_redis_t  *ngx_adm_redis;
 ngx_str_t         ngx_adm_key_prefix;

@@ -74,9 +74,15 @@
 #define NGX_ADM_LINE_MAX        1000000000
 
 #define NGX_ADM_SLOTS_MAX      10000000  /* slots= of an event */
+/* lots= of an event: one a browser, one a user; _AUTO: a user where there are
+   accounts */
+#define NGX_ADM_LOTS_AUTO      0
+#define NGX_ADM_LOTS_VISITOR   1
+#define NGX_ADM_LOTS_USER      2
+
 #define NGX_ADM_SEATS_MAX      10000     /* of a purchase */
 
-#define NGX_ADM_QUEUE_TERMS    11        /* of an event */
+#define NGX_ADM_QUEUE_TERMS    13        /* of an event */
 
 
 typedef struct ngx_adm_page_conf_s  ngx_adm_page_conf_t;
@@ -103,7 +109,8 @@ typedef struct {
     ngx_msec_t                  max_wait;       /* 0: any */
     int64_t                     slots;          /* seats in all; -1: no end */
 
-    /* all of these as text, in this order: the queue's scripts get them */
+    /* all of these, until when nobody is let in, and whether lots are drawn, as
+       text, in this order: the queue's scripts get them */
     ngx_str_t                   terms[NGX_ADM_QUEUE_TERMS];
 
     ngx_uint_t                  complete;       /* _ON: users may say that they
@@ -115,6 +122,14 @@ typedef struct {
     int64_t                     vwr_max_queue;  /* as max_queue */
     ngx_msec_t                  vwr_max_wait;
     ngx_msec_t                  ticket_ttl;
+
+    int64_t                     opens;          /* us; 0: no such time */
+    int64_t                     starts;
+    int64_t                     closes;
+    ngx_uint_t                  order;          /* NGX_ADM_ORDER_ARRIVAL or
+                                                   _DRAW */
+    ngx_str_t                   draw_beacon;    /* its source; empty: none */
+    ngx_uint_t                  lots;           /* NGX_ADM_LOTS_* */
 
     int64_t                     unlisted;       /* of the default line alone:
                                                    events without a line that
@@ -174,6 +189,9 @@ typedef struct {
     ngx_array_t            *categories;  /* pointers to those of rate limits,
                                             NULL: there is none */
 
+    ngx_int_t               streams;     /* of a worker, at most; UNSET: half of
+                                            its connections */
+
     ngx_uint_t              names;       /* events that metrics tell of by name,
                                             at most; 0: no metrics */
 
@@ -181,6 +199,8 @@ typedef struct {
     ngx_rbtree_t            events;      /* by id */
     ngx_rbtree_node_t       sentinel;
     ngx_adm_event_conf_t    event_default;
+    ngx_array_t            *sales;       /* ngx_adm_event_conf_t *: lines that
+                                            open or start; NULL: none */
     ngx_array_t            *queues;      /* of conf/routes.c: the locations of
                                             admission_queue_api, NULL: none */
     ngx_array_t            *gated;       /* likewise, what is gated by a tier */
@@ -282,6 +302,8 @@ typedef struct {
 
     /* made by the merge: what verifies, and signs, each kind of token */
     ngx_adm_verifier_t     verifiers[NGX_ADM_TOKEN_KINDS];
+    ngx_adm_keyring_t     *draw;             /* makes the secrets of draws;
+                                                NULL: there is no tier1 */
 
     ngx_uint_t              content;         /* NGX_ADM_CONTENT */
     ngx_str_t              *content_name;    /* of the directive */
@@ -303,6 +325,9 @@ extern ngx_module_t  ngx_http_admission_module;
 
 /* what holds where nothing is said */
 extern ngx_adm_intake_conf_t  ngx_adm_intake_default;
+
+/* and of lots that are browsers', while they are gathered */
+extern ngx_adm_intake_conf_t  ngx_adm_intake_lots;
 
 
 /*

@@ -16,9 +16,9 @@
 #include "../host/line.h"
 #include "../host/room_state.h"
 #include "api.h"
-#include "notice.h"
 #include "origin.h"
 #include "respond.h"
+#include "sale.h"
 
 
 #define NGX_ADM_STATE_CHANGING                                                \
@@ -302,7 +302,9 @@ ngx_adm_api_sold_out(ngx_adm_api_call_t *call)
 {
     ngx_str_t  notice;
 
-    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+        != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -331,8 +333,13 @@ ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full)
                    "admission: event \"%V\" takes no more: %ui",
                    &call->event, full);
 
+    if (full == NGX_ADM_LINE_BEFORE || full == NGX_ADM_LINE_CLOSED) {
+        return ngx_adm_sale_refuse(r, &call->event, call->conf,
+                                   full == NGX_ADM_LINE_CLOSED, NULL);
+    }
+
     if (ngx_adm_retry_after(r, NGX_ADM_LINE_RETRY) != NGX_OK
-        || ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK)
+        || ngx_adm_told_member(r, &call->event, call->conf, &notice) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

@@ -106,7 +106,8 @@ ngx_int_t ngx_adm_api_unavailable(ngx_http_request_t *r);
 /* 409: all seats are sold */
 ngx_int_t ngx_adm_api_sold_out(ngx_adm_api_call_t *call);
 
-/* 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG */
+/* 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG; of tickets
+   _BEFORE and _CLOSED too: 403 */
 ngx_int_t ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full);
 
 /*

@@ -315,7 +315,7 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
         return NGX_DECLINED;
     }
 
-    ngx_adm_effort_client = r->connection->sockaddr;
+    ngx_adm_effort_client(r->connection->sockaddr);
 
     /* what others issued has nothing to do with Redis, nor with its clock */
 

@@ -131,6 +131,7 @@ typedef struct {
                                             $admission_uri; len 0: not noted */
 
     struct ngx_adm_api_call_s  *api;     /* the call that the request is */
+    struct ngx_adm_stream_s    *stream;  /* that the answer is */
 } ngx_adm_ctx_t;
 
 

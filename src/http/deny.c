@@ -17,6 +17,7 @@
 #include "headers.h"
 #include "respond.h"
 #include "return.h"
+#include "sale.h"
 
 
 static ngx_int_t ngx_adm_deny_unavailable(ngx_http_request_t *r);
@@ -27,7 +28,8 @@ static ngx_uint_t ngx_adm_deny_is_here(ngx_http_request_t *r,
 static ngx_int_t ngx_adm_deny_redirect(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *target);
 static ngx_int_t ngx_adm_deny_json(ngx_http_request_t *r,
-    ngx_adm_verdict_e verdict, ngx_str_t *target);
+    ngx_adm_verdict_e verdict, const char *reason, ngx_str_t *event,
+    ngx_str_t *target);
 static ngx_int_t ngx_adm_deny_target(ngx_http_request_t *r,
     ngx_adm_verdict_e verdict, ngx_str_t *event, ngx_str_t *target);
 static ngx_int_t ngx_adm_deny_uri(ngx_http_request_t *r,
@@ -78,13 +80,13 @@ ngx_adm_deny(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
 
     return ngx_adm_deny_redirects(r, &target)
            ? ngx_adm_deny_redirect(r, event, &target)
-           : ngx_adm_deny_json(r, verdict, &target);
+           : ngx_adm_deny_json(r, verdict, reason, event, &target);
 }
 
 
 ngx_int_t
 ngx_adm_deny_script(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
-    ngx_str_t *event)
+    const char *reason, ngx_str_t *event)
 {
     ngx_str_t  target;
 
@@ -92,7 +94,7 @@ ngx_adm_deny_script(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_deny_json(r, verdict, &target);
+    return ngx_adm_deny_json(r, verdict, reason, event, &target);
 }
 
 
@@ -197,8 +199,12 @@ ngx_adm_deny_redirect(ngx_http_request_t *r, ngx_str_t *event,
 
 static ngx_int_t
 ngx_adm_deny_json(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
-    ngx_str_t *target)
+    const char *reason, ngx_str_t *event, ngx_str_t *target)
 {
+    if (reason == ngx_adm_reason(NOT_OPEN)) {
+        return ngx_adm_sale_refuse(r, event, NULL, 0, target);
+    }
+
     switch (verdict) {
 
     case NGX_ADM_VERDICT_USER:

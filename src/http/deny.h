@@ -31,7 +31,7 @@ ngx_int_t ngx_adm_deny(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
  * Returns what a content handler returns.
  */
 ngx_int_t ngx_adm_deny_script(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
-    ngx_str_t *event);
+    const char *reason, ngx_str_t *event);
 
 /*
  * 403 in JSON, whatever admission_deny says, that sends to the waiting room

@@ -15,12 +15,6 @@
 #include "notice.h"
 
 
-#define NGX_ADM_LANG_NONE  0
-#define NGX_ADM_LANG_KO    1
-#define NGX_ADM_LANG_EN    2
-
-
-static ngx_uint_t ngx_adm_lang(ngx_http_request_t *r);
 static ngx_uint_t ngx_adm_lang_accepted(ngx_str_t *accept);
 static ngx_uint_t ngx_adm_lang_of(u_char *p, u_char *last);
 static ngx_uint_t ngx_adm_lang_weight(u_char *p, u_char *last);
@@ -30,9 +24,16 @@ ngx_int_t
 ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *member)
 {
+    return ngx_adm_notice_in(r->pool, event, ngx_adm_notice_lang(r), member);
+}
+
+
+ngx_int_t
+ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
+    ngx_str_t *member)
+{
     size_t             size;
     ngx_str_t         *text, json;
-    ngx_uint_t         lang;
     ngx_adm_notice_t   notice;
 
     ngx_str_null(member);
@@ -40,8 +41,6 @@ ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     if (ngx_adm_notice_get(event, &notice) != NGX_OK) {
         return NGX_OK;
     }
-
-    lang = ngx_adm_lang(r);
 
     if (lang == NGX_ADM_LANG_NONE) {
         lang = NGX_ADM_LANG_KO;
@@ -54,14 +53,14 @@ ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
         text = (lang == NGX_ADM_LANG_KO) ? &notice.ko : &notice.en;
     }
 
-    if (ngx_adm_json_string(r->pool, text, &json) != NGX_OK) {
+    if (ngx_adm_json_string(pool, text, &json) != NGX_OK) {
         return NGX_ERROR;
     }
 
     size = sizeof(",\"notice\":,\"noticeLang\":\"ko\",\"noticeAt\":") - 1
            + json.len + NGX_INT64_LEN;
 
-    member->data = ngx_pnalloc(r->pool, size);
+    member->data = ngx_pnalloc(pool, size);
     if (member->data == NULL) {
         return NGX_ERROR;
     }
@@ -110,8 +109,8 @@ ngx_adm_notice_json(ngx_pool_t *pool, ngx_adm_notice_t *notice,
 }
 
 
-static ngx_uint_t
-ngx_adm_lang(ngx_http_request_t *r)
+ngx_uint_t
+ngx_adm_notice_lang(ngx_http_request_t *r)
 {
     ngx_str_t         value;
     ngx_uint_t        lang;

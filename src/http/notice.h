@@ -26,6 +26,16 @@
 ngx_int_t ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *member);
 
+/* the same, from a pool, in a language that a request asked for by _lang() */
+ngx_int_t ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
+    ngx_str_t *member);
+
+#define NGX_ADM_LANG_NONE  0
+#define NGX_ADM_LANG_KO    1
+#define NGX_ADM_LANG_EN    2
+
+ngx_uint_t ngx_adm_notice_lang(ngx_http_request_t *r);
+
 /* {"ko":...,"en":...,"at":...}, or null, of one that an operator asks for */
 ngx_int_t ngx_adm_notice_json(ngx_pool_t *pool, ngx_adm_notice_t *notice,
     ngx_str_t *json);

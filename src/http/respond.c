@@ -41,6 +41,24 @@ ngx_adm_respond_json(ngx_http_request_t *r, ngx_uint_t status, ngx_str_t *body)
 
 
 ngx_int_t
+ngx_adm_respond_public(ngx_http_request_t *r, ngx_str_t *body)
+{
+    if (ngx_adm_respond_start(r, NGX_HTTP_OK) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.content_type, "application/json");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    ngx_adm_ctx(r)->no_store = 0;
+
+    return ngx_adm_set_cache_control(r, "public, max-age=60") == NGX_OK
+           ? ngx_adm_respond_send(r, body) : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+
+ngx_int_t
 ngx_adm_respond_text(ngx_http_request_t *r, const char *type, ngx_chain_t *out,
     off_t size)
 {
@@ -54,6 +72,45 @@ ngx_adm_respond_text(ngx_http_request_t *r, const char *type, ngx_chain_t *out,
     r->headers_out.content_type_lowcase = NULL;
 
     return ngx_adm_respond_chain(r, out, size);
+}
+
+
+ngx_int_t
+ngx_adm_respond_events(ngx_http_request_t *r)
+{
+    ngx_int_t  rc;
+    ngx_str_t  no;
+
+    ngx_str_set(&no, "no");
+
+    if (ngx_adm_respond_start(r, NGX_HTTP_OK) != NGX_OK
+        || ngx_adm_set_header(r, "X-Accel-Buffering", &no) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.content_type, "text/event-stream");
+    r->headers_out.content_type_len = r->headers_out.content_type.len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    /* nothing follows it on this connection */
+
+    r->keepalive = 0;
+
+#if (NGX_HTTP_GZIP)
+    /* what is compressed together is told together */
+
+    r->gzip_tested = 1;
+    r->gzip_ok = 0;
+#endif
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK) {
+        return rc;
+    }
+
+    return r->header_only ? NGX_DONE : NGX_OK;
 }
 
 

@@ -27,9 +27,18 @@
 ngx_int_t ngx_adm_respond_json(ngx_http_request_t *r, ngx_uint_t status,
     ngx_str_t *body);
 
+/* 200 with JSON that caches may keep for a minute */
+ngx_int_t ngx_adm_respond_public(ngx_http_request_t *r, ngx_str_t *body);
+
 /* a document of another type; type is constant, out and size all of it */
 ngx_int_t ngx_adm_respond_text(ngx_http_request_t *r, const char *type,
     ngx_chain_t *out, off_t size);
+
+/*
+ * The header of an event stream.  NGX_OK: what it tells may follow, and is to
+ * be flushed; anything else is for the content handler to return.
+ */
+ngx_int_t ngx_adm_respond_events(ngx_http_request_t *r);
 
 /*
  * {"error": text, "code": code, <more>}; more is ready JSON members, or

@@ -15,6 +15,7 @@
 #include "../base/reason.h"
 #include "../base/text.h"
 #include "../host/room_list.h"
+#include "../host/sale.h"
 #include "credentials.h"
 #include "ctx.h"
 #include "room.h"
@@ -97,11 +98,22 @@ ngx_adm_tier1_room(ngx_http_request_t *r, ngx_str_t *event,
 
 
 ngx_uint_t
-ngx_adm_tier1_pending(ngx_adm_event_conf_t *conf, ngx_adm_room_t *room)
+ngx_adm_tier1_pending(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_t *room)
 {
-    return !room->active
-           && conf->vwr == NGX_ADM_ON
-           && !ngx_adm_rooms_configured();
+    ngx_adm_sale_t  sale;
+
+    if (room->active) {
+        return 0;
+    }
+
+    if (conf->vwr == NGX_ADM_ON && !ngx_adm_rooms_configured()) {
+        return 1;
+    }
+
+    (void) ngx_adm_sale_get(event, conf, &sale);
+
+    return ngx_adm_sale_pending(&sale, conf, room);
 }
 
 
@@ -184,8 +196,22 @@ ngx_int_t
 ngx_adm_tier1_issue(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t *claims, ngx_str_t *token)
 {
-    int64_t           now, end;
     ngx_adm_claims_t  made;
+
+    if (ngx_adm_tier1_claims(conf, claims, &made) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    return ngx_adm_token_issue(r, NGX_ADM_TOKEN_TIER1,
+                               &made, made.exp - made.iat, token);
+}
+
+
+ngx_int_t
+ngx_adm_tier1_claims(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *claims,
+    ngx_adm_claims_t *made)
+{
+    int64_t  now, end;
 
     now = ngx_adm_now_us();
     end = claims->adm + (int64_t) conf->session_max * 1000;
@@ -198,25 +224,24 @@ ngx_adm_tier1_issue(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
         return NGX_DECLINED;
     }
 
-    made = *claims;
+    *made = *claims;
 
-    made.tier = 1;
-    made.nbf = 0;
+    made->tier = 1;
+    made->nbf = 0;
 
     if (now > claims->adm + (int64_t) conf->token_ttl * 1000) {
 
         /* no priority any more, but one ticket still is one user's */
 
-        if (made.at) {
-            made.ticket = made.at;
+        if (made->at) {
+            made->ticket = made->at;
         }
 
-        made.position = 0;
-        made.at = 0;
+        made->position = 0;
+        made->at = 0;
     }
 
-    return ngx_adm_token_issue(r, NGX_ADM_TOKEN_TIER1,
-                               &made, made.exp - made.iat, token);
+    return NGX_OK;
 }
 
 

@@ -34,8 +34,11 @@ ngx_int_t ngx_adm_tier1_mode(ngx_http_request_t *r, ngx_adm_event_conf_t *conf);
 ngx_int_t ngx_adm_tier1_room(ngx_http_request_t *r, ngx_str_t *event,
     ngx_adm_room_t *room);
 
-/* it is inactive, and about to be activated since the configuration says so */
-ngx_uint_t ngx_adm_tier1_pending(ngx_adm_event_conf_t *conf,
+/*
+ * It is inactive, and about to be activated since the configuration says so, or
+ * the sale has opened.
+ */
+ngx_uint_t ngx_adm_tier1_pending(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_room_t *room);
 
 /* what it was told; room NULL: nothing */
@@ -63,6 +66,13 @@ ngx_int_t ngx_adm_tier1_bound(ngx_http_request_t *r, ngx_adm_claims_t *claims);
  */
 ngx_int_t ngx_adm_tier1_issue(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t *claims, ngx_str_t *token);
+
+/*
+ * The same claims as they are signed then, without a request.
+ * NGX_DECLINED: the session is over.
+ */
+ngx_int_t ngx_adm_tier1_claims(ngx_adm_event_conf_t *conf,
+    ngx_adm_claims_t *claims, ngx_adm_claims_t *made);
 
 /* issues it again if under half its life is left; NGX_ERROR: no memory */
 ngx_int_t ngx_adm_tier1_renew(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,

@@ -13,8 +13,10 @@
 #include "../host/bucket.h"
 #include "../host/event_work.h"
 #include "../host/revoked.h"
+#include "../host/streams.h"
 #include "../host/touch.h"
 #include "../host/unlisted.h"
+#include "../host/view.h"
 #include "../host/zone.h"
 #include "../limit/fallback.h"
 #include "../redis/shared.h"
@@ -50,6 +52,30 @@ ngx_adm_gauge(events)
 ngx_adm_gauge(unlisted)
 {
     return ngx_adm_unlisted_events();
+}
+
+
+ngx_adm_gauge(streams)
+{
+    return ngx_adm_streams_open();
+}
+
+
+ngx_adm_gauge(views)
+{
+    ngx_msec_t  oldest;
+
+    return ngx_adm_views(&oldest);
+}
+
+
+ngx_adm_gauge(view_age)
+{
+    ngx_msec_t  oldest;
+
+    (void) ngx_adm_views(&oldest);
+
+    return oldest;
 }
 
 

@@ -149,6 +149,21 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("last"), NGX_ADM_PAGE_LAST,
       NGX_ADM_PAGE_NOJS },
 
+    { ngx_string("left"), NGX_ADM_PAGE_LEFT,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("gathering"), NGX_ADM_PAGE_GATHERING,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("lot"), NGX_ADM_PAGE_LOT,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("before"), NGX_ADM_PAGE_BEFORE,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("closed"), NGX_ADM_PAGE_CLOSED,
+      NGX_ADM_PAGE_NOJS },
+
     { ngx_string("sold"), NGX_ADM_PAGE_SOLD,
       NGX_ADM_PAGE_NOJS },
 

@@ -14,11 +14,15 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/reason.h"
 #include "../host/event_state.h"
 #include "../host/line.h"
 #include "../host/notice.h"
+#include "../host/sale.h"
+#include "../http/deny.h"
 #include "../http/headers.h"
 #include "../http/respond.h"
+#include "../http/sale.h"
 #include "../room/visit.h"
 #include "page.h"
 
@@ -26,6 +30,7 @@
 #define NGX_ADM_NOJS_RETRY   5           /* s, with Redis gone */
 #define NGX_ADM_NOJS_SPREAD  10          /* s, over the rate */
 #define NGX_ADM_NOJS_SOLD    2           /* s, where all is sold */
+#define NGX_ADM_NOJS_CLOSED  10          /* s, where the sale is closed */
 #define NGX_ADM_NOJS_SAYS    2           /* s, where that is all to tell */
 
 
@@ -43,6 +48,10 @@ static ngx_adm_nojs_t *ngx_adm_nojs(ngx_http_request_t *r,
 static ngx_int_t ngx_adm_nojs_page(ngx_http_request_t *r, ngx_str_t *target,
     ngx_str_t *uri);
 static ngx_int_t ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc);
+static ngx_int_t ngx_adm_nojs_early(ngx_adm_nojs_t *nojs,
+    ngx_adm_sale_t *sale);
+static ngx_int_t ngx_adm_nojs_left(ngx_http_request_t *r, int64_t seconds,
+    ngx_str_t *text);
 static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
@@ -64,6 +73,7 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
 {
     ngx_int_t            rc;
     ngx_str_t            again;
+    ngx_adm_sale_t       sale;
     ngx_adm_nojs_t      *nojs;
     ngx_adm_claims_t    *ticket;
     ngx_adm_api_call_t  *call;
@@ -114,6 +124,10 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
         && ngx_adm_event_seats(&call->event, conf) == NGX_ADM_SEATS_SOLD)
     {
         return ngx_adm_nojs_send(nojs, "sold", NGX_HTTP_OK, NGX_ADM_NOJS_SOLD);
+    }
+
+    if (ngx_adm_sale_get(&call->event, conf, &sale) == NGX_ADM_PHASE_BEFORE) {
+        return ngx_adm_nojs_early(nojs, &sale);
     }
 
     return ngx_adm_visit(&nojs->visit);
@@ -239,6 +253,10 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
     case NGX_DECLINED:
         return ngx_adm_nojs_go(nojs);
 
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_adm_deny(r, NGX_ADM_VERDICT_USER, ngx_adm_reason(NO_USER),
+                            &visit->call->event);
+
     case NGX_AGAIN:
         return ngx_adm_nojs_full(nojs);
 
@@ -273,11 +291,61 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 }
 
 
+static ngx_int_t
+ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
+{
+    if (ngx_adm_nojs_left(nojs->visit.call->request, ngx_adm_sale_rest(sale),
+                          &nojs->values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_adm_nojs_send(nojs, "before", NGX_HTTP_OK,
+                             ngx_adm_sale_next_poll(sale, 0, 0));
+}
+
+
+/* as both languages write it: 1:02:03 */
+
+static ngx_int_t
+ngx_adm_nojs_left(ngx_http_request_t *r, int64_t seconds, ngx_str_t *text)
+{
+    text->data = ngx_pnalloc(r->pool, NGX_INT64_LEN + sizeof(":00:00") - 1);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    text->len = ngx_sprintf(text->data, "%L:%02L:%02L", seconds / 3600,
+                            seconds / 60 % 60, seconds % 60) - text->data;
+
+    return NGX_OK;
+}
+
+
 /* there is room when others have gone on, and not all come for it at once */
 
 static ngx_int_t
 ngx_adm_nojs_full(ngx_adm_nojs_t *nojs)
 {
+    ngx_adm_sale_t       sale;
+    ngx_adm_api_call_t  *call;
+
+    call = nojs->visit.call;
+
+    switch (nojs->visit.full) {
+
+    case NGX_ADM_LINE_BEFORE:
+        (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+        return ngx_adm_nojs_early(nojs, &sale);
+
+    case NGX_ADM_LINE_CLOSED:
+        return ngx_adm_nojs_send(nojs, "closed", NGX_HTTP_OK,
+                                 NGX_ADM_NOJS_CLOSED);
+
+    default:
+        break;
+    }
+
     if (ngx_adm_retry_after(nojs->visit.call->request, NGX_ADM_LINE_RETRY)
         != NGX_OK)
     {
@@ -318,6 +386,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     ngx_uint_t           poll, paused;
     const char          *state;
     ngx_http_request_t  *r;
+    ngx_adm_sale_t       sale;
     ngx_adm_visit_t     *visit;
     ngx_adm_standing_t  *standing;
 
@@ -335,7 +404,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     if (ngx_adm_nojs_number(r, ngx_max(ahead - 1, 0),
                             &values[NGX_ADM_PAGE_AHEAD])
         != NGX_OK
-        || ngx_adm_nojs_number(r, visit->ticket->position,
+        || ngx_adm_nojs_number(r, standing->position,
                                &values[NGX_ADM_PAGE_POSITION])
            != NGX_OK
         || ngx_adm_nojs_number(r, standing->room.serving,
@@ -355,6 +424,30 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     poll = ahead ? ngx_adm_room_next_poll(ahead) : 1;
 
     state = paused ? "waiting paused" : "waiting";
+
+    if (ngx_adm_sale_get(&visit->call->event, visit->call->conf, &sale)
+        == NGX_ADM_PHASE_GATHERING)
+    {
+        if (ngx_adm_nojs_left(r, ngx_adm_sale_rest(&sale),
+                              &values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        state = "waiting gathering";
+        poll = ngx_adm_sale_next_poll(&sale, poll, standing->room.next);
+    }
+
+    if (standing->undrawn) {
+
+        if (ngx_adm_nojs_left(r, ngx_adm_sale_rest(&sale),
+                              &values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return ngx_adm_nojs_send(nojs, "lot", NGX_HTTP_OK, poll);
+    }
 
     if (ngx_adm_event_seats(&visit->call->event, visit->call->conf)
         == NGX_ADM_SEATS_TAKEN)
@@ -543,6 +636,11 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         { NGX_ADM_PAGE_PAUSED, "waiting paused" },
         { NGX_ADM_PAGE_WAITING, "waiting last" },
         { NGX_ADM_PAGE_LAST, "waiting last" },
+        { NGX_ADM_PAGE_WAITING, "waiting gathering" },
+        { NGX_ADM_PAGE_GATHERING, "waiting gathering" },
+        { NGX_ADM_PAGE_LOT, "lot" },
+        { NGX_ADM_PAGE_BEFORE, "before" },
+        { NGX_ADM_PAGE_CLOSED, "closed" },
         { NGX_ADM_PAGE_SOLD, "sold" },
         { NGX_ADM_PAGE_COOKIES, "cookies" },
         { NGX_ADM_PAGE_BUSY, "busy" },

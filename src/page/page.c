@@ -296,7 +296,8 @@ ngx_adm_page_denied(ngx_http_request_t *r)
                                      NULL);
     }
 
-    return ngx_adm_deny_script(r, ctx->verdict, &ctx->denied_event);
+    return ngx_adm_deny_script(r, ctx->verdict, ctx->reason,
+                               &ctx->denied_event);
 }
 
 

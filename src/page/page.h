@@ -49,6 +49,7 @@ typedef enum {
     NGX_ADM_PAGE_POSITION,
     NGX_ADM_PAGE_SERVING,
     NGX_ADM_PAGE_MINUTES,
+    NGX_ADM_PAGE_LEFT,           /* until the sale opens, or starts */
     NGX_ADM_PAGE_NOTICE,         /* "hidden" or empty, of an operator's word */
     NGX_ADM_PAGE_NOTICE_KO,
     NGX_ADM_PAGE_NOTICE_EN,
@@ -58,6 +59,10 @@ typedef enum {
     NGX_ADM_PAGE_GOING,
     NGX_ADM_PAGE_PAUSED,
     NGX_ADM_PAGE_LAST,           /* all seats that are left are being booked */
+    NGX_ADM_PAGE_GATHERING,
+    NGX_ADM_PAGE_LOT,
+    NGX_ADM_PAGE_BEFORE,
+    NGX_ADM_PAGE_CLOSED,
     NGX_ADM_PAGE_SOLD,
     NGX_ADM_PAGE_COOKIES,
     NGX_ADM_PAGE_BUSY,

@@ -13,7 +13,9 @@
 #include <ngx_http.h>
 
 #include "../base/clock.h"
+#include "../base/reason.h"
 #include "../base/text.h"
+#include "../host/draw.h"
 #include "../host/event_state.h"
 #include "../host/line.h"
 #include "../host/room_state.h"
@@ -23,13 +25,18 @@
 #include "../http/intake.h"
 #include "../http/origin.h"
 #include "../http/respond.h"
+#include "../http/sale.h"
 #include "../http/user.h"
 #include "../http/visitor.h"
+#include "../stream/stream.h"
 #include "answer.h"
 #include "api.h"
 #include "bound.h"
 #include "line.h"
 #include "queue.h"
+#include "stream.h"
+#include "together.h"
+#include "view.h"
 
 
 /* a call under way */
@@ -46,8 +53,15 @@ static ngx_int_t ngx_adm_queue_newcomer(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_queue_place_match(ngx_http_request_t *r,
     ngx_adm_claims_t *claims, void *data, const char **why);
 static ngx_int_t ngx_adm_queue_send(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_queue_phase(ngx_adm_api_call_t *call,
+    ngx_adm_queue_ask_t *ask);
+static ngx_int_t ngx_adm_queue_tells(ngx_adm_api_call_t *call,
+    ngx_adm_queue_answer_t *answer);
+static ngx_int_t ngx_adm_queue_send_alone(ngx_adm_api_call_t *call);
 static ngx_uint_t ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask);
 static void ngx_adm_queue_done(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+static void ngx_adm_queue_guest_note(ngx_adm_queue_guest_t *guest,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
@@ -76,6 +90,50 @@ ngx_adm_queue_check_handler(ngx_adm_api_call_t *call)
     }
 
     rc = ngx_adm_queue_user(call, call->value == NGX_ADM_QUEUE_CHECK);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_adm_body_read(call, ngx_adm_queue_check);
+}
+
+
+/*
+ * The same as status, or, with join=1, which changes something, as check: but
+ * what it tells has no end.
+ */
+
+ngx_int_t
+ngx_adm_queue_stream_handler(ngx_adm_api_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_uint_t           join;
+    ngx_http_request_t  *r;
+
+    r = call->request;
+
+    join = r->method != NGX_HTTP_HEAD && ngx_adm_arg_flag(r, "join");
+
+    if (join && !ngx_adm_same_site(r)) {
+        return ngx_adm_respond_error(r, NGX_HTTP_FORBIDDEN, "CROSS_SITE",
+                                     "Called from another site", NULL);
+    }
+
+    call->value = NGX_ADM_QUEUE_STATUS;
+
+    if (join && !ngx_adm_is_prefetch(r)) {
+        call->value = NGX_ADM_QUEUE_CHECK;
+
+    } else if (ngx_adm_arg_flag(r, "away")) {
+        call->value = NGX_ADM_QUEUE_AWAY;
+    }
+
+    rc = ngx_adm_queue_user(call, call->value == NGX_ADM_QUEUE_CHECK);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    rc = ngx_adm_stream_full(r);
     if (rc != NGX_DECLINED) {
         return rc;
     }
@@ -292,9 +350,10 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
 {
     ngx_int_t               rc;
     ngx_uint_t              full;
-    ngx_adm_redis_call_t   *pending;
+    ngx_adm_together_t     *join;
     ngx_adm_queue_ask_t    *ask;
     ngx_adm_queue_check_t  *qc;
+    ngx_adm_queue_answer_t  answer;
 
     qc = call->data;
     ask = &qc->ask;
@@ -304,6 +363,16 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     ask->pass = qc->join.pass;
 
     ask->unbound = call->lcf->dry_run;
+
+    if (call->value == NGX_ADM_QUEUE_CHECK && !call->lcf->dry_run) {
+        rc = ngx_adm_queue_phase(call, ask);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    ask->looks = (call->route->handler == ngx_adm_queue_stream_handler);
 
     if (ngx_adm_queue_line_sold(ask)) {
         return ngx_adm_api_sold_out(call);
@@ -319,17 +388,118 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
         return rc;
     }
 
+    if (ngx_adm_queue_view(ask, &answer) == NGX_OK) {
+        ngx_adm_queue_guest_note(&qc->guest, &answer);
+
+        return ngx_adm_queue_tells(call, &answer);
+    }
+
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, call->request->connection->log, 0,
                    "admission: queue asked, event \"%V\", mode %d, "
                    "places %ui, entry token %d", &call->event, ask->mode,
                    ask->nplaces, ask->entry != NULL);
 
-    pending = ngx_adm_queue_ask(ask, ngx_adm_queue_done, call);
+    if (ngx_adm_together_may(ask)) {
+        join = ngx_adm_together(ask, ngx_adm_queue_done, call);
+
+        if (join) {
+            return ngx_adm_wait_content(call->request, ngx_adm_together_cancel,
+                                        join);
+        }
+    }
+
+    return ngx_adm_queue_send_alone(call);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_send_alone(ngx_adm_api_call_t *call)
+{
+    ngx_adm_redis_call_t   *pending;
+    ngx_adm_queue_check_t  *qc;
+
+    qc = call->data;
+
+    pending = ngx_adm_queue_ask(&qc->ask, ngx_adm_queue_done, call);
     if (pending == NULL && qc->guest.unlisted) {
         ngx_adm_unlisted_failed(&qc->guest.user, 0);
     }
 
     return ngx_adm_api_wait(call, pending);
+}
+
+
+/*
+ * Who waits or is in need not join, and who has come through the waiting room
+ * of a sale that is closed since has done so.  Before it opens there is nobody
+ * to be asked about who shows neither place nor token.  NGX_DECLINED: Redis is
+ * to be asked.
+ */
+
+static ngx_int_t
+ngx_adm_queue_phase(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
+{
+    ngx_adm_room_t          room;
+    ngx_adm_sale_t          sale;
+    ngx_adm_queue_check_t  *qc;
+
+    qc = call->data;
+
+    switch (ngx_adm_sale_get(&call->event, call->conf, &sale)) {
+
+    case NGX_ADM_PHASE_BEFORE:
+
+        if (ask->nplaces == 0 && ask->entry == NULL) {
+            return ngx_adm_sale_refuse(call->request, &call->event, call->conf,
+                                       0, NULL);
+        }
+
+        qc->join.why = ngx_adm_reason(NOT_OPEN);
+        break;
+
+    case NGX_ADM_PHASE_GATHERING:
+
+        if (ngx_adm_order(call->conf) == NGX_ADM_ORDER_ARRIVAL) {
+            return NGX_DECLINED;
+        }
+
+        /* not before the draw */
+
+        qc->join.why = ngx_adm_reason(NOT_OPEN);
+        break;
+
+    case NGX_ADM_PHASE_CLOSED:
+
+        if (ask->pass || ask->tier1) {
+            return NGX_DECLINED;
+        }
+
+        qc->join.why = ngx_adm_reason(CLOSED);
+        break;
+
+    default:
+
+        if (ngx_adm_order(call->conf) == NGX_ADM_ORDER_ARRIVAL
+            || ask->nplaces || ask->entry)
+        {
+            return NGX_DECLINED;
+        }
+
+        /* while the draw waits for its beacon Redis is not asked about each */
+
+        (void) ngx_adm_room_get(&call->event, &room);
+
+        if (room.active && room.order && !ngx_adm_draw_ready(&room)) {
+            return ngx_adm_sale_refuse(call->request, &call->event, call->conf,
+                                       0, NULL);
+        }
+
+        return NGX_DECLINED;
+    }
+
+    ask->mode = NGX_ADM_QUEUE_REPORT;
+
+    return NGX_DECLINED;
 }
 
 
@@ -375,6 +545,11 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
                    "admission: queue answered, event \"%V\": rc %i",
                    &call->event, rc);
 
+    if (rc == NGX_AGAIN) {
+        ngx_adm_wait_finish(r, ngx_adm_queue_send_alone(call));
+        return;
+    }
+
     if (rc != NGX_OK) {
 
         if (guest->unlisted) {
@@ -385,21 +560,10 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         return;
     }
 
-    if (guest->unlisted) {
-
-        if (answer->state == NGX_ADM_QUEUE_WAITING
-            || answer->state == NGX_ADM_QUEUE_ACTIVE
-            || answer->state == NGX_ADM_QUEUE_READY)
-        {
-            ngx_adm_unlisted_in(&guest->user);
-
-        } else {
-            ngx_adm_unlisted_out(&guest->user, 0);
-        }
-    }
+    ngx_adm_queue_guest_note(guest, answer);
 
     if (answer->state != NGX_ADM_QUEUE_NEEDS_TIER1) {
-        rc = ngx_adm_queue_answer(call, answer);
+        rc = ngx_adm_queue_tells(call, answer);
 
     } else if (guest->bound) {
         mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
@@ -415,6 +579,38 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     }
 
     ngx_adm_wait_finish(r, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_queue_tells(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
+{
+    ngx_adm_queue_check_t  *qc;
+
+    qc = call->data;
+
+    return qc->ask.looks ? ngx_adm_queue_stream(call, answer)
+                         : ngx_adm_queue_answer(call, answer);
+}
+
+
+static void
+ngx_adm_queue_guest_note(ngx_adm_queue_guest_t *guest,
+    ngx_adm_queue_answer_t *answer)
+{
+    if (!guest->unlisted) {
+        return;
+    }
+
+    if (answer->state == NGX_ADM_QUEUE_WAITING
+        || answer->state == NGX_ADM_QUEUE_ACTIVE
+        || answer->state == NGX_ADM_QUEUE_READY)
+    {
+        ngx_adm_unlisted_in(&guest->user);
+
+    } else {
+        ngx_adm_unlisted_out(&guest->user, 0);
+    }
 }
 
 
@@ -442,6 +638,14 @@ ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
     ngx_log_error(NGX_LOG_INFO, log, 0, "admission denied: %s, event \"%V\", "
                   "joining%s", qc->join.why, &call->event,
                   call->lcf->dry_run ? ", dry run" : "");
+
+    if (qc->join.why == ngx_adm_reason(NOT_OPEN)
+        || qc->join.why == ngx_adm_reason(CLOSED))
+    {
+        return ngx_adm_sale_refuse(call->request, &call->event, call->conf,
+                                   qc->join.why == ngx_adm_reason(CLOSED),
+                                   NULL);
+    }
 
     if (!call->lcf->dry_run) {
         return ngx_adm_queue_answer(call, answer);

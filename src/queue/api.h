@@ -20,6 +20,7 @@
 
 /* handlers of routes: of users, the first by ngx_adm_queue_mode_e */
 ngx_int_t ngx_adm_queue_check_handler(ngx_adm_api_call_t *call);
+ngx_int_t ngx_adm_queue_stream_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call);
 
 /* and of operators, by ngx_adm_queue_admin_e */

@@ -11,9 +11,11 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/clock.h"
 #include "../host/event_work.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
+#include "../host/view.h"
 #include "line.h"
 #include "ngx_http_admission_names.h"
 
@@ -28,7 +30,7 @@ static ngx_uint_t ngx_adm_queue_line_full(ngx_adm_queue_line_t *line,
 
 void
 ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
-    ngx_adm_args_t *args)
+    ngx_adm_event_conf_t *conf, ngx_adm_args_t *args)
 {
     ngx_adm_line_scan_t  scan;
 
@@ -44,6 +46,11 @@ ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
 
     args->number[NGX_ADM_ARG_QUEUE_STEP_WAITING] = scan.waiting;
     args->number[NGX_ADM_ARG_QUEUE_STEP_INSIDE] = scan.inside;
+
+    ngx_adm_view_from(event, conf, &line->view);
+
+    args->number[NGX_ADM_ARG_QUEUE_STEP_VIEW] = line->view.exact;
+    args->number[NGX_ADM_ARG_QUEUE_STEP_GONE] = line->view.since;
 }
 
 
@@ -116,6 +123,71 @@ ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask)
     }
 
     return ngx_adm_line_sold_refuses(&ask->event, ask->conf, &ask->user);
+}
+
+
+void
+ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
+    ngx_str_t *user, ngx_adm_queue_reply_t *r)
+{
+    size_t                   i;
+    int64_t                  time;
+    ngx_str_t                who;
+    ngx_adm_queue_answer_t  *answer;
+    ngx_adm_view_news_t      news;
+
+    static int64_t           points[NGX_ADM_VIEW_POINTS];
+
+    answer = &r->answer;
+
+    if (user->len) {
+
+        if (answer->state == NGX_ADM_QUEUE_ACTIVE
+            || answer->state == NGX_ADM_QUEUE_READY)
+        {
+            ngx_adm_view_gone(event, user, answer->adm);
+
+        } else if (answer->state == NGX_ADM_QUEUE_WAITING
+                   && r->tally.n[NGX_ADM_TALLY_PLACES])
+        {
+            /* further ahead than places of before have it */
+
+            ngx_adm_view_gone(event, user, answer->clock - 1);
+        }
+    }
+
+    if (line->view.exact == 0 || r->told < 0) {
+        return;
+    }
+
+    for (i = 0; i < r->gone->elements; i += 2) {
+        who.len = r->gone->element[i]->len;
+        who.data = (u_char *) r->gone->element[i]->str;
+
+        time = r->gone->element[i + 1]->integer;
+
+        if (!ngx_adm_is_far_ahead(time)) {
+            ngx_adm_view_gone(event, &who, time);
+        }
+    }
+
+    for (i = 0; i < r->points->elements; i++) {
+        points[i] = r->points->element[i]->integer;
+    }
+
+    news.told = r->told;
+    news.clock = answer->clock;
+    news.epoch = answer->epoch;
+    news.admitted = r->state.admitted;
+    news.size = answer->size;
+    news.threshold = answer->threshold;
+    news.rate = answer->rate;
+    news.share = r->share;
+    news.exact = r->exact;
+    news.npoints = r->points->elements;
+    news.points = points;
+
+    ngx_adm_view_take(event, &line->view, &news);
 }
 
 

@@ -17,6 +17,7 @@
 
 #include "../host/args.h"
 #include "../host/line.h"
+#include "../host/view.h"
 #include "queue.h"
 #include "reply.h"
 
@@ -26,13 +27,14 @@ typedef struct {
     int64_t                 max_queue;
     ngx_msec_t              max_wait;
     ngx_uint_t              round;       /* of what a step is to tell */
+    ngx_adm_view_scan_t     view;        /* likewise; of others all 0 */
     unsigned                seats:1;     /* there is an end of them */
 } ngx_adm_queue_line_t;
 
 
 /* the arguments of a step that say whom it is to tell of */
 void ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
-    ngx_adm_args_t *args);
+    ngx_adm_event_conf_t *conf, ngx_adm_args_t *args);
 
 /*
  * An answer: user is who asked, or empty.  now.full of the reply is set, and
@@ -48,6 +50,10 @@ void ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
  * be there.
  */
 ngx_uint_t ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask);
+
+/* and for the host's view of the line, when the event's state is noted */
+void ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
+    ngx_str_t *user, ngx_adm_queue_reply_t *r);
 
 
 #endif /* _NGX_ADM_QUEUE_LINE_H_INCLUDED_ */

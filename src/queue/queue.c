@@ -18,10 +18,11 @@
 #include "../host/event_work.h"
 #include "ngx_http_admission_names.h"
 #include "../host/revoked.h"
+#include "../host/sale.h"
 #include "../host/schedule.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
-#include "../host/zone.h"
+#include "../host/view.h"
 #include "../http/credentials.h"
 #include "line.h"
 #include "log.h"
@@ -32,7 +33,7 @@
 /* what the scripts' lists and the sizes here have to agree in: else no build */
 
 enum {
-    NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_SLOTS + 1
+    NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_ORDER + 1
                                    - NGX_ADM_ARG_QUEUE_THRESHOLD
                                    == NGX_ADM_QUEUE_TERMS),
     NGX_ADM_QUEUE_ARGS_FIT = 1 / (NGX_ADM_ARG_QUEUE_CHECK_COUNT
@@ -62,6 +63,8 @@ typedef struct {
     unsigned                wakes:1;     /* the schedule */
     unsigned                tells:1;     /* other hosts */
     unsigned                unmarked:1;  /* the event was */
+    unsigned                beats:1;
+    unsigned                joins:1;
     ngx_uint_t              life;        /* of the zone */
     ngx_msec_t              keep;        /* a revocation */
     int64_t                 revoked;     /* the host knows up to */
@@ -113,6 +116,7 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
     args.argv[NGX_ADM_ARG_QUEUE_CHECK_USER] = ask->user;
     args.number[NGX_ADM_ARG_QUEUE_CHECK_MODE] = ask->mode;
+    args.number[NGX_ADM_ARG_QUEUE_CHECK_LOOKS] = ask->looks;
 
     args.number[NGX_ADM_ARG_QUEUE_CHECK_TICKET] = tier1->at;
     args.number[NGX_ADM_ARG_QUEUE_CHECK_TICKET_ACTIVATION] = tier1->act;
@@ -254,6 +258,64 @@ ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, int64_t given,
 
 
 ngx_adm_redis_call_t *
+ngx_adm_queue_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_uint_t n,
+    ngx_str_t *groups, ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_BEAT, event, NULL, conf,
+                             done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.nmore = n * NGX_ADM_EACH_QUEUE_BEAT_COUNT;
+    args.more = groups;
+
+    qc->beats = 1;
+
+    if (qc->unmarked) {
+        ngx_adm_queue_mark(event);
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_queue_joins(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_uint_t unbound, ngx_uint_t n, ngx_str_t *users,
+    ngx_adm_queue_done_pt done, void *data)
+{
+    ngx_adm_args_t         args;
+    ngx_adm_queue_call_t  *qc;
+
+    qc = ngx_adm_queue_begin(&args, NGX_ADM_CALL_QUEUE_JOIN, event, NULL, conf,
+                             done, data);
+    if (qc == NULL) {
+        return NULL;
+    }
+
+    args.number[NGX_ADM_ARG_QUEUE_JOIN_MAX_QUEUE] = unbound ? -1
+                                                            : conf->max_queue;
+    args.number[NGX_ADM_ARG_QUEUE_JOIN_MAX_WAIT] = unbound ? 0
+                                                           : conf->max_wait;
+
+    args.nmore = n * NGX_ADM_EACH_QUEUE_JOIN_COUNT;
+    args.more = users;
+
+    qc->joins = 1;
+
+    if (qc->unmarked) {
+        ngx_adm_queue_mark(event);
+    }
+
+    return ngx_adm_queue_run(&args, qc);
+}
+
+
+ngx_adm_redis_call_t *
 ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_queue_done_pt done, void *data)
 {
@@ -266,7 +328,7 @@ ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         return NULL;
     }
 
-    ngx_adm_queue_line_step(&qc->line, event, &args);
+    ngx_adm_queue_line_step(&qc->line, event, conf, &args);
 
     args.number[NGX_ADM_ARG_QUEUE_STEP_SINCE] = qc->revoked;
     qc->step = 1;
@@ -327,6 +389,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     void *data)
 {
     ngx_uint_t             i, brief;
+    ngx_adm_sale_set_t     set;
     ngx_adm_event_now_t    now;
     ngx_adm_queue_call_t  *qc;
     ngx_adm_event_state_t  state;
@@ -337,6 +400,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     }
 
     ngx_adm_event_get(event, &state, &now);
+    ngx_adm_sale_known(event, &set);
 
     qc->life = now.life;
     qc->keep = ngx_adm_queue_keep(conf->token_ttl);
@@ -371,6 +435,9 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     args->number[NGX_ADM_ARG_QUEUE_HOST_THRESHOLD] = state.threshold;
     args->number[NGX_ADM_ARG_QUEUE_HOST_SLOTS] = state.slots;
     args->number[NGX_ADM_ARG_QUEUE_HOST_SOLD] = state.sold;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_SALE] = set.version;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_STARTS] =
+                          set.opens < 0 ? -1 : ngx_max(set.opens, set.starts);
 
     args->number[NGX_ADM_ARG_QUEUE_BRIEF] = brief;
 
@@ -429,7 +496,9 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply)
     if (rc == NGX_OK) {
         rc = qc->step ? ngx_adm_queue_reply_step(reply, &qc->event,
                                                  qc->keep, &r)
-                      : ngx_adm_queue_reply(reply, &r, 0);
+             : qc->beats ? ngx_adm_queue_reply_beat(reply, &r)
+             : qc->joins ? ngx_adm_queue_reply_joins(reply, &r)
+                         : ngx_adm_queue_reply(reply, &r, 0);
     }
 
     if (rc == NGX_OK) {
@@ -530,6 +599,12 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
                               && (qc->wakes || (!qc->step && busy)),
                               qc->step ? &heard : NULL,
                               any ? &r->tally : NULL);
+    if (qc->leaves || qc->completes || qc->beacon) {
+        ngx_adm_view_gone(&qc->event, &qc->user, answer->clock);
+    }
+
+    ngx_adm_queue_line_view(&qc->line, &qc->event, &qc->user, r);
+
     if (n[NGX_ADM_TALLY_SETTLES]) {
         ngx_adm_queue_log_settle(&qc->event);
     }

@@ -20,6 +20,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/sale.h"
 #include "../host/settings.h"
 #include "../redis/script.h"
 #include "../token/claims.h"
@@ -52,7 +53,8 @@ typedef enum {
     NGX_ADM_QUEUE_TOO_LONG,      /* or it would be for too long */
     NGX_ADM_QUEUE_SOLD_OUT,      /* of CHECK and REPORT: and so nobody joins */
     NGX_ADM_QUEUE_NOT_HERE,      /* of a user's completion: is not in */
-    NGX_ADM_QUEUE_BOUGHT         /* likewise: has one, of an earlier session */
+    NGX_ADM_QUEUE_BOUGHT,        /* likewise: has one, of an earlier session */
+    NGX_ADM_QUEUE_UNDRAWN        /* of CHECK and REPORT: not before the draw */
 } ngx_adm_queue_state_e;
 
 
@@ -64,6 +66,8 @@ typedef struct {
     ngx_adm_queue_mode_e      mode;
     unsigned                  unbound:1; /* joins however many wait,
                                             and though all is sold */
+    unsigned                  looks:1;   /* a stream: who was let in does not
+                                            come by it */
 
     /* verified, for this event and user; NULL and 0: none shown */
     ngx_adm_claims_t         *tier1;     /* with position, at, act and adm */
@@ -99,16 +103,26 @@ typedef struct {
                                             left */
     ngx_uint_t                counted;   /* bool: a purchase, for the first
                                             time */
+    ngx_adm_claims_t         *place;     /* waiting: the one that was shown does
+                                            still; NULL: it gets a new one */
+    redisReply               *stands;    /* of _joins() alone, of each four: as
+                                            lua/queue_join.lua has them */
+    redisReply               *again;     /* of _beat() alone: which of them are
+                                            to ask, 0 being the first */
 
     /* of a step */
     int64_t                   due;       /* ms until the next one */
     ngx_uint_t                mixed;     /* bool: a host that tells no news
                                             steps, too */
     int64_t                   notice;    /* version; 0: there is none */
+    ngx_adm_sale_set_t        sale;      /* times that an operator set */
     ngx_uint_t                more;      /* bool: it has not told of all who are
                                             there */
 } ngx_adm_queue_answer_t;
 
+
+/* numbers of a user in stands: state, position, score, clock */
+#define NGX_ADM_QUEUE_STANDS  4
 
 typedef void (*ngx_adm_queue_done_pt)(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
@@ -180,6 +194,22 @@ ngx_adm_redis_call_t *ngx_adm_queue_revoked(ngx_str_t *event, ngx_str_t *user,
     ngx_adm_queue_done_pt done, void *data);
 
 /*
+ * What n users have to say who were told how they stand without asking Redis:
+ * groups of arguments, as lua/queue_beat.lua has them.
+ */
+ngx_adm_redis_call_t *ngx_adm_queue_beat(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_uint_t n, ngx_str_t *groups,
+    ngx_adm_queue_done_pt done, void *data);
+
+/*
+ * n users join, in that order, who show nothing: how each stands is in the
+ * answer's stands.
+ */
+ngx_adm_redis_call_t *ngx_adm_queue_joins(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_uint_t unbound, ngx_uint_t n,
+    ngx_str_t *users, ngx_adm_queue_done_pt done, void *data);
+
+/*
  * One step of the schedule: admissions and clean-up, bounded.  The answer's
  * state is WAITING while there is work left in the event (anyone waiting or
  * active), position the number of users that it let in, and score is not 0
@@ -226,8 +256,12 @@ ngx_uint_t ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named);
 /* ms after which the tokens that a revocation is about have expired */
 ngx_msec_t ngx_adm_queue_keep(ngx_msec_t token_ttl);
 
-/* s until the next poll of one at this position; 0: in, or unknown */
-ngx_uint_t ngx_adm_queue_next_poll(int64_t position);
+/*
+ * s until the next poll of one at this position; 0: in, or unknown.  It comes
+ * twice at least in the time that one who is let in has to come.
+ */
+ngx_uint_t ngx_adm_queue_next_poll(int64_t position,
+    ngx_adm_event_conf_t *conf);
 
 /* s that one at this position waits, by the rate measured */
 int64_t ngx_adm_queue_estimate(int64_t position, int64_t rate);

@@ -16,6 +16,7 @@
 #include "../host/event.h"
 #include "../host/revoked.h"
 #include "../host/tally.h"
+#include "../host/view.h"
 #include "log.h"
 #include "reply.h"
 
@@ -37,6 +38,10 @@ static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
 static ngx_int_t ngx_adm_queue_reply_members(redisReply *reply,
     ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_points(redisReply *reply,
+    ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_gone(redisReply *reply,
+    ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 
@@ -45,7 +50,7 @@ ngx_int_t
 ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
     ngx_adm_queue_reply_t *r)
 {
-    redisReply  *revoked, *did, *members;
+    redisReply  *revoked, *did, *members, *points, *gone;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_STEP_COUNT
                                       - NGX_ADM_REPLY_QUEUE_COUNT)
@@ -68,8 +73,13 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
 
     members = reply->element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
 
+    points = reply->element[NGX_ADM_REPLY_QUEUE_STEP_POINTS];
+    gone = reply->element[NGX_ADM_REPLY_QUEUE_STEP_GONE];
+
     if (ngx_adm_queue_reply_members(members, r) != NGX_OK
-        || ngx_adm_queue_reply_list(did, r) != NGX_OK)
+        || ngx_adm_queue_reply_list(did, r) != NGX_OK
+        || ngx_adm_queue_reply_points(points, r) != NGX_OK
+        || ngx_adm_queue_reply_gone(gone, r) != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: what a step did is not what redis answers");
@@ -77,6 +87,107 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
     }
 
     return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t       i;
+    redisReply  *back, *again;
+
+    if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_BEAT_COUNT
+                                      - NGX_ADM_REPLY_QUEUE_COUNT)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    back = reply->element[NGX_ADM_REPLY_QUEUE_BEAT_BACK];
+    again = reply->element[NGX_ADM_REPLY_QUEUE_BEAT_AGAIN];
+
+    if (back->type != REDIS_REPLY_INTEGER
+        || back->integer < 0
+        || again->type != REDIS_REPLY_ARRAY)
+    {
+        goto invalid;
+    }
+
+    for (i = 0; i < again->elements; i++) {
+
+        if (again->element[i]->type != REDIS_REPLY_INTEGER
+            || again->element[i]->integer < 0)
+        {
+            goto invalid;
+        }
+    }
+
+    r->tally.n[NGX_ADM_TALLY_PLACES] = back->integer;
+    r->answer.again = again;
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
+                  "script got an answer that is not its own from redis");
+
+    return NGX_ERROR;
+}
+
+
+ngx_int_t
+ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t       i;
+    int64_t      n;
+    redisReply  *joined, *stands;
+
+    if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_JOIN_COUNT
+                                      - NGX_ADM_REPLY_QUEUE_COUNT)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    joined = reply->element[NGX_ADM_REPLY_QUEUE_JOIN_JOINED];
+    stands = reply->element[NGX_ADM_REPLY_QUEUE_JOIN_STANDS];
+
+    if (joined->type != REDIS_REPLY_INTEGER
+        || joined->integer < 0
+        || stands->type != REDIS_REPLY_ARRAY
+        || stands->elements % NGX_ADM_QUEUE_STANDS)
+    {
+        goto invalid;
+    }
+
+    for (i = 0; i < stands->elements; i++) {
+
+        if (stands->element[i]->type != REDIS_REPLY_INTEGER) {
+            goto invalid;
+        }
+
+        n = stands->element[i]->integer;
+
+        if (n < 0
+            || n > NGX_ADM_NUMBER_MAX
+            || (i % NGX_ADM_QUEUE_STANDS == 0 && n > NGX_ADM_QUEUE_SOLD_OUT))
+        {
+            goto invalid;
+        }
+    }
+
+    r->tally.n[NGX_ADM_TALLY_JOINS] = joined->integer;
+    r->answer.stands = stands;
+
+    return NGX_OK;
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
+                  "script got an answer that is not its own from redis");
+
+    return NGX_ERROR;
 }
 
 
@@ -99,7 +210,7 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
         || v[NGX_ADM_REPLY_QUEUE_STATE]
            < NGX_ADM_QUEUE_NOT_IN
         || v[NGX_ADM_REPLY_QUEUE_STATE]
-           > NGX_ADM_QUEUE_BOUGHT
+           > NGX_ADM_QUEUE_UNDRAWN
         || reply->element[NGX_ADM_REPLY_QUEUE_REFUSED]->type
            != REDIS_REPLY_STRING
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLOCK])
@@ -234,6 +345,14 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     r->answer.notice = v[NGX_ADM_DID_QUEUE_STEP_NOTICE];
 
+    r->share = v[NGX_ADM_DID_QUEUE_STEP_SHARE];
+    r->exact = (ngx_uint_t) ngx_max(v[NGX_ADM_DID_QUEUE_STEP_EXACT], 0);
+    r->told = v[NGX_ADM_DID_QUEUE_STEP_TOLD];
+    r->answer.sale.version = v[NGX_ADM_DID_QUEUE_STEP_SALE];
+    r->answer.sale.opens = v[NGX_ADM_DID_QUEUE_STEP_OPENS];
+    r->answer.sale.starts = v[NGX_ADM_DID_QUEUE_STEP_STARTS];
+    r->answer.sale.closes = v[NGX_ADM_DID_QUEUE_STEP_CLOSES];
+
     r->scan.waiting = v[NGX_ADM_DID_QUEUE_STEP_WAITING];
     r->scan.inside = v[NGX_ADM_DID_QUEUE_STEP_INSIDE];
 
@@ -243,6 +362,80 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
     n[NGX_ADM_TALLY_LEAVES] = v[NGX_ADM_DID_QUEUE_STEP_LEFT];
     n[NGX_ADM_TALLY_STALE] = v[NGX_ADM_DID_QUEUE_STEP_STALE];
     n[NGX_ADM_TALLY_EARLY] = v[NGX_ADM_DID_QUEUE_STEP_EARLY];
+
+    return NGX_OK;
+}
+
+
+/* scores in order, as many as there are to be of a line of that size */
+
+static ngx_int_t
+ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t    i;
+    int64_t   n, rest, score;
+
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        return NGX_ERROR;
+    }
+
+    r->points = reply;
+
+    if (r->told < 0) {
+        return reply->elements ? NGX_ERROR : NGX_OK;
+    }
+
+    n = r->exact;
+    rest = r->answer.size - n;
+
+    if (rest < 0 || (rest > 0 && (n == 0 || r->share < 1))) {
+        return NGX_ERROR;
+    }
+
+    if (rest > 0) {
+        n += (rest + r->share - 1) / r->share;
+    }
+
+    if (n != (int64_t) reply->elements || n > NGX_ADM_VIEW_POINTS) {
+        return NGX_ERROR;
+    }
+
+    score = -1;
+
+    for (i = 0; i < reply->elements; i++) {
+
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER
+            || reply->element[i]->integer < score)
+        {
+            return NGX_ERROR;
+        }
+
+        score = reply->element[i]->integer;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_queue_reply_gone(redisReply *reply, ngx_adm_queue_reply_t *r)
+{
+    size_t  i;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 2) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < reply->elements; i += 2) {
+
+        if (reply->element[i]->type != REDIS_REPLY_STRING
+            || reply->element[i + 1]->type != REDIS_REPLY_INTEGER)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    r->gone = reply;
 
     return NGX_OK;
 }

@@ -33,6 +33,13 @@ typedef struct {
     /* of a step: who is there, and up to which scores */
     redisReply              *members;
     ngx_adm_line_scan_t      scan;
+
+    /* and the line, with who is gone from it: user, time, user, time, ... */
+    redisReply              *points;
+    redisReply              *gone;
+    ngx_uint_t               exact;
+    int64_t                  share;
+    int64_t                  told;
 } ngx_adm_queue_reply_t;
 
 
@@ -50,6 +57,13 @@ ngx_int_t ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
  */
 ngx_int_t ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event,
     ngx_msec_t keep, ngx_adm_queue_reply_t *r);
+
+/* the same of heartbeats: the answer's again is set */
+ngx_int_t ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r);
+
+/* and of joins: stands is */
+ngx_int_t ngx_adm_queue_reply_joins(redisReply *reply,
+    ngx_adm_queue_reply_t *r);
 
 
 #endif /* _NGX_ADM_QUEUE_REPLY_H_INCLUDED_ */

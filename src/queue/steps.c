@@ -16,6 +16,7 @@
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/notice.h"
+#include "../host/sale.h"
 #include "../host/settings.h"
 #include "../redis/client.h"
 #include "queue.h"
@@ -168,6 +169,7 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         }
 
         again = ngx_adm_notice_heard(&errand->event, answer->notice);
+        ngx_adm_sale_heard(&errand->event, &answer->sale);
 
         if (answer->score || answer->more) {
             stepped.delay = 0;
@@ -193,7 +195,8 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         if ((state.threshold >= 0 && errand->conf->sn.str.len == 0)
             || state.slots >= 0
             || (errand->conf->slots >= 0 && state.sold > 0)
-            || answer->notice)
+            || answer->notice
+            || answer->sale.opens >= 0)
         {
             /* hosts are told by the list alone that it was named, or sold */
 

@@ -12,8 +12,22 @@
 #include "queue.h"
 
 
+static ngx_uint_t ngx_adm_queue_poll_at(int64_t position);
+
+
 ngx_uint_t
-ngx_adm_queue_next_poll(int64_t position)
+ngx_adm_queue_next_poll(int64_t position, ngx_adm_event_conf_t *conf)
+{
+    ngx_uint_t  most;
+
+    most = ngx_max(conf->claim_ttl / 2000, 1);
+
+    return ngx_min(ngx_adm_queue_poll_at(position), most);
+}
+
+
+static ngx_uint_t
+ngx_adm_queue_poll_at(int64_t position)
 {
     if (position == 0) {
         return 3;

@@ -51,7 +51,11 @@ ngx_adm_script_t
     [NGX_ADM_CALL_QUEUE_REVOKED] = ngx_adm_script(queue_revoked),
     [NGX_ADM_CALL_NEEDS] = ngx_adm_script(needs),
     [NGX_ADM_CALL_NOTICE] = ngx_adm_script(notice),
-    [NGX_ADM_CALL_QUEUE_COMPLETE] = ngx_adm_script(queue_complete) };
+    [NGX_ADM_CALL_SALE] = ngx_adm_script(sale),
+    [NGX_ADM_CALL_DRAW] = ngx_adm_script(draw),
+    [NGX_ADM_CALL_QUEUE_COMPLETE] = ngx_adm_script(queue_complete),
+    [NGX_ADM_CALL_QUEUE_BEAT] = ngx_adm_script(queue_beat),
+    [NGX_ADM_CALL_QUEUE_JOIN] = ngx_adm_script(queue_join) };
 
 
 static ngx_adm_script_text_t

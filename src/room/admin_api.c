@@ -10,6 +10,8 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../host/draw.h"
+#include "../host/sale.h"
 #include "../http/body.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
@@ -24,6 +26,7 @@
 static ngx_int_t ngx_adm_admin_body(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_admin_by_config(ngx_adm_api_call_t *call,
     const char *text);
+static ngx_int_t ngx_adm_admin_gathers(ngx_adm_api_call_t *call);
 static int64_t ngx_adm_admin_batch(json_t *body);
 static void ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
     ngx_adm_room_t *room);
@@ -54,11 +57,20 @@ ngx_adm_admin_handler(ngx_adm_api_call_t *call)
 static ngx_int_t
 ngx_adm_admin_body(ngx_adm_api_call_t *call)
 {
-    ngx_http_request_t             *r;
+    ngx_uint_t                  gathers;
+    ngx_adm_room_t              room;
+    ngx_adm_sale_t              sale;
+    ngx_http_request_t         *r;
     ngx_adm_room_calls_what_e   what;
 
     r = call->request;
     what = call->route->what;
+
+    (void) ngx_adm_room_get(&call->event, &room);
+
+    gathers = (ngx_adm_sale_get(&call->event, call->conf, &sale)
+               == NGX_ADM_PHASE_GATHERING
+               || (room.active && room.order && !ngx_adm_draw_ready(&room)));
 
     switch (what) {
 
@@ -70,6 +82,11 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
         }
 
         if (ngx_adm_arg_flag(r, "restart")) {
+
+            if (gathers) {
+                return ngx_adm_admin_gathers(call);
+            }
+
             what = NGX_ADM_ROOM_CALL_RESTART;
 
         } else if (ngx_adm_arg_flag(r, "resume")) {
@@ -85,9 +102,17 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
                                            "\\\"vwr=on\\\"");
         }
 
+        if (gathers) {
+            return ngx_adm_admin_gathers(call);
+        }
+
         break;
 
     case NGX_ADM_ROOM_CALL_ADVANCE:
+
+        if (gathers) {
+            return ngx_adm_admin_gathers(call);
+        }
 
         call->value = ngx_adm_admin_batch(call->body);
 
@@ -137,6 +162,17 @@ ngx_adm_admin_by_config(ngx_adm_api_call_t *call, const char *text)
 }
 
 
+/* tickets are out, and nobody is let in: moving the start is the way on */
+
+static ngx_int_t
+ngx_adm_admin_gathers(ngx_adm_api_call_t *call)
+{
+    return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                 "GATHERING", "The sale gathers people until "
+                                 "it starts", NULL);
+}
+
+
 /* 0: the body is not what it should be; NULL: there is none */
 
 static int64_t
@@ -162,7 +198,11 @@ ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
 
     ngx_adm_wait_over(call->request);
 
-    if (rc == NGX_OK) {
+    if (rc == NGX_OK && changed < 0) {
+        /* by times that this host had not heard of */
+        rc = ngx_adm_admin_gathers(call);
+
+    } else if (rc == NGX_OK) {
         ngx_adm_admin_log(call, changed, room);
         rc = ngx_adm_admin_answer(call, changed, room);
 

@@ -18,9 +18,11 @@
 
 #include "../base/text.h"
 #include "../host/event_view.h"
+#include "../host/view.h"
 #include "../http/notice.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
+#include "../http/sale.h"
 #include "admin_list.h"
 
 
@@ -36,15 +38,16 @@
     "\"configuredRate\":%L,\"activation\":%L,\"setBy\":%s,"                   \
     "\"queueSize\":%L,\"currentUsers\":%L,\"threshold\":%L,"                  \
     "\"configuredThreshold\":%L,\"available\":%L,\"admitted\":%L,"            \
-    "\"restoring\":%L,\"notice\":%V%s"
+    "\"restoring\":%L,\"notice\":%V,\"schedule\":%V"
 
-/* where there is an end of seats */
+/* where there is a view of the line; where there is an end of seats */
+#define NGX_ADM_LIST_VIEW   ",\"viewAge\":%i"
 #define NGX_ADM_LIST_SEATS                                                    \
-    ",\"slots\":%L,\"configuredSlots\":%s,\"sold\":%s}"
+    ",\"slots\":%L,\"configuredSlots\":%s,\"sold\":%s"
 
 #define NGX_ADM_LIST_SIZE                                                     \
     (sizeof(NGX_ADM_LIST_FORMAT) + sizeof(NGX_ADM_LIST_SEATS)                 \
-     + 16 * NGX_INT64_LEN                                                     \
+     + sizeof(NGX_ADM_LIST_VIEW) + 17 * NGX_INT64_LEN                         \
      + sizeof("auto") + sizeof("false") + sizeof("\"config\""))
 
 
@@ -52,7 +55,8 @@ typedef struct {
     ngx_adm_event_view_t          view;
     ngx_adm_event_conf_t   *conf;
     int64_t                 busy;
-    ngx_str_t               notice;  /* JSON, of those that are told */
+    ngx_str_t               notice;  /* JSON, of those that are told, */
+    ngx_str_t               schedule;    /* and this */
 } ngx_adm_listed_t;
 
 
@@ -85,7 +89,7 @@ static ngx_int_t ngx_adm_list_compare(ngx_adm_list_t *list, int64_t busy,
     ngx_adm_event_view_t *view, ngx_adm_listed_t *listed);
 static ngx_int_t ngx_adm_list_answer(ngx_adm_api_call_t *call,
     ngx_adm_list_t *list);
-static ngx_int_t ngx_adm_list_notice(ngx_pool_t *pool,
+static ngx_int_t ngx_adm_list_told(ngx_pool_t *pool,
     ngx_adm_listed_t *listed);
 static const char *ngx_adm_list_number(u_char *buf, int64_t n);
 static u_char *ngx_adm_list_event(u_char *p, u_char *last,
@@ -410,12 +414,12 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
     for (i = 0; i < list->nkept; i++) {
 
-        if (ngx_adm_list_notice(call->request->pool, kept[i]) != NGX_OK) {
+        if (ngx_adm_list_told(call->request->pool, kept[i]) != NGX_OK) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
         size += NGX_ADM_LIST_SIZE + kept[i]->view.len + kept[i]->conf->info.len
-                + kept[i]->notice.len;
+                + kept[i]->notice.len + kept[i]->schedule.len;
     }
 
     body.data = ngx_pnalloc(call->request->pool, size);
@@ -460,13 +464,20 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
 
 static ngx_int_t
-ngx_adm_list_notice(ngx_pool_t *pool, ngx_adm_listed_t *listed)
+ngx_adm_list_told(ngx_pool_t *pool, ngx_adm_listed_t *listed)
 {
     ngx_str_t         id;
+    ngx_adm_sale_t    sale;
     ngx_adm_notice_t  notice;
 
     id.len = listed->view.len;
     id.data = listed->view.id;
+
+    (void) ngx_adm_sale_get(&id, listed->conf, &sale);
+
+    if (ngx_adm_sale_json(pool, &sale, &listed->schedule) != NGX_OK) {
+        return NGX_ERROR;
+    }
 
     if (ngx_adm_notice_get(&id, &notice) != NGX_OK) {
         notice.at = 0;
@@ -496,6 +507,7 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
 {
     u_char                  sold[NGX_INT64_LEN], configured[NGX_INT64_LEN];
     int64_t                 threshold, n;
+    ngx_int_t               age;
     ngx_str_t               id;
     const char             *set_by;
     ngx_adm_room_t         *room;
@@ -530,9 +542,19 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
                (int64_t) state->size, (int64_t) state->active, threshold,
                conf->threshold, ngx_max(threshold - state->active, 0),
                state->admitted, (int64_t) (listed->view.restore + 999) / 1000,
-               &listed->notice, n < 0 ? "}" : "");
+               &listed->notice, &listed->schedule);
 
-    return n < 0 ? p : ngx_adm_put(p, last, NGX_ADM_LIST_SEATS, n,
-                                   ngx_adm_list_number(configured, conf->slots),
-                                   ngx_adm_list_number(sold, state->sold));
+    age = ngx_adm_view_age(&id);
+
+    if (age >= 0) {
+        p = ngx_adm_put(p, last, NGX_ADM_LIST_VIEW, age / 1000);
+    }
+
+    if (n >= 0) {
+        p = ngx_adm_put(p, last, NGX_ADM_LIST_SEATS, n,
+                        ngx_adm_list_number(configured, conf->slots),
+                        ngx_adm_list_number(sold, state->sold));
+    }
+
+    return ngx_adm_put(p, last, "}");
 }

@@ -15,26 +15,102 @@
 #include "../http/notice.h"
 #include "../http/respond.h"
 #include "../http/room.h"
+#include "../http/sale.h"
 #include "../http/visitor.h"
 #include "api.h"
+#include "lot.h"
+#include "stream.h"
 #include "ticket.h"
+#include "told.h"
 
 
-static ngx_int_t ngx_adm_room_waiting(ngx_adm_api_call_t *call,
-    ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing);
-static ngx_int_t ngx_adm_room_admitted(ngx_adm_api_call_t *call,
-    ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing);
+static ngx_int_t ngx_adm_room_ticket(ngx_adm_api_call_t *call,
+    ngx_adm_claims_t **ticket, ngx_adm_standing_t *standing);
+static ngx_int_t ngx_adm_room_token(ngx_adm_api_call_t *call,
+    ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing,
+    ngx_adm_claims_t *visitor, ngx_str_t *token);
 static ngx_int_t ngx_adm_room_not_found(ngx_adm_api_call_t *call);
-static const char *ngx_adm_room_seats(ngx_adm_api_call_t *call);
 
 
 ngx_int_t
 ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
 {
     ngx_int_t             rc;
+    ngx_str_t             body;
+    ngx_adm_sale_t        sale;
+    ngx_adm_told_t        told;
     ngx_http_request_t   *r;
-    ngx_adm_claims_t     *ticket;
+    ngx_adm_claims_t     *ticket, *visitor;
     ngx_adm_standing_t    standing;
+
+    r = call->request;
+
+    rc = ngx_adm_room_ticket(call, &ticket, &standing);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    rc = ngx_adm_visitor_is(r, &ticket->vis, &visitor);
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_memzero(&told, sizeof(ngx_adm_told_t));
+
+    told.conf = call->conf;
+    told.position = ticket->position;
+    told.standing = &standing;
+    told.holder = (rc == NGX_OK);
+    told.seats = ngx_adm_event_seats(&call->event, call->conf);
+
+    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+    told.sale = &sale;
+
+    if (standing.admitted) {
+
+        if (rc == NGX_OK) {
+            rc = ngx_adm_room_token(call, ticket, &standing, visitor,
+                                    &told.token);
+        }
+
+        if (rc == NGX_DECLINED) {
+            return ngx_adm_room_not_found(call);
+        }
+
+        if (rc != NGX_OK) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    if (ngx_adm_notice_member(r, &call->event, &told.notice) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    body.len = ngx_adm_told_size(&told);
+
+    body.data = ngx_pnalloc(r->pool, body.len);
+    if (body.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    body.len = ngx_adm_told_put(body.data, body.data + body.len, &told)
+               - body.data;
+
+    return ngx_adm_respond_json(r, NGX_HTTP_OK, &body);
+}
+
+
+/*
+ * The ticket that the call is about, and how its holder stands: NGX_DECLINED;
+ * otherwise the call has been answered.
+ */
+
+static ngx_int_t
+ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_adm_claims_t **ticket,
+    ngx_adm_standing_t *standing)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
 
     r = call->request;
 
@@ -43,10 +119,10 @@ ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
         return rc;
     }
 
-    rc = ngx_adm_ticket_read(r, &call->event, &call->rest, &ticket);
+    rc = ngx_adm_ticket_read(r, &call->event, &call->rest, ticket);
 
     if (rc == NGX_OK) {
-        rc = ngx_adm_ticket_standing(ticket, call->conf, &standing);
+        rc = ngx_adm_ticket_standing(call->lcf, *ticket, call->conf, standing);
     }
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
@@ -68,51 +144,16 @@ ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (ngx_adm_tier1_pending(call->conf, &standing.room)) {
+    if (ngx_adm_tier1_pending(&call->event, call->conf, &standing->room)) {
         return ngx_adm_api_unavailable(r);
     }
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "admission: ticket %s, %L ahead, served %L of %L",
-                   standing.admitted ? "admitted" : "waits", standing.ahead,
-                   standing.room.serving, standing.room.next);
+                   standing->admitted ? "admitted" : "waits", standing->ahead,
+                   standing->room.serving, standing->room.next);
 
-    return standing.admitted
-           ? ngx_adm_room_admitted(call, ticket, &standing)
-           : ngx_adm_room_waiting(call, ticket, &standing);
-}
-
-
-static ngx_int_t
-ngx_adm_room_waiting(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
-    ngx_adm_standing_t *standing)
-{
-    ngx_int_t        rc;
-    ngx_str_t        notice;
-    ngx_adm_room_t  *room;
-
-    room = &standing->room;
-
-    rc = ngx_adm_visitor_is(call->request, &ticket->vis, NULL);
-
-    if (rc == NGX_ERROR
-        || ngx_adm_notice_member(call->request, &call->event, &notice)
-           != NGX_OK)
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    return ngx_adm_api_json(call->request, notice.len,
-               "{\"admitted\":false,\"position\":%L,\"servingCounter\":%L,"
-               "\"totalInQueue\":%L,\"ahead\":%L,\"estimatedWait\":%L,"
-               "\"nextPoll\":%ui%s%s%s%V}",
-               ticket->position, room->serving,
-               ngx_max(room->next, ticket->position), standing->ahead,
-               ngx_adm_room_estimate(room, call->conf, standing->ahead),
-               ngx_adm_room_next_poll(standing->ahead),
-               ngx_adm_room_paused(room) ? ",\"paused\":true" : "",
-               ngx_adm_room_seats(call),
-               rc == NGX_OK ? "" : ",\"holder\":false", &notice);
+    return NGX_DECLINED;
 }
 
 
@@ -122,50 +163,59 @@ ngx_adm_room_waiting(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
  */
 
 static ngx_int_t
-ngx_adm_room_admitted(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
-    ngx_adm_standing_t *standing)
+ngx_adm_room_token(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
+    ngx_adm_standing_t *standing, ngx_adm_claims_t *visitor, ngx_str_t *token)
 {
     ngx_int_t            rc;
-    ngx_str_t            token, notice;
     ngx_http_request_t  *r;
-    ngx_adm_room_t      *room;
-    ngx_adm_claims_t    *visitor;
 
     r = call->request;
-    room = &standing->room;
 
-    ngx_str_null(&token);
-
-    rc = ngx_adm_visitor_is(r, &ticket->vis, &visitor);
-
-    if (rc == NGX_OK && !ngx_adm_arg_flag(r, "away")) {
-        rc = ngx_adm_ticket_issue(r, ticket, call->conf, standing, &token);
-
-        if (rc == NGX_OK) {
-
-            /* where a header showed it, the gate is to see it as well */
-
-            rc = ngx_adm_visitor_cookie(r, visitor);
-        }
+    if (ngx_adm_arg_flag(r, "away")) {
+        return NGX_OK;
     }
 
-    if (rc == NGX_DECLINED) {
-        return ngx_adm_room_not_found(call);
+    rc = ngx_adm_ticket_issue(r, ticket, call->conf, standing, token);
+
+    if (rc == NGX_OK) {
+
+        /* where a header showed it, the gate is to see it as well */
+
+        rc = ngx_adm_visitor_cookie(r, visitor);
     }
 
-    if (rc != NGX_OK
-        || ngx_adm_notice_member(r, &call->event, &notice) != NGX_OK)
-    {
+    return rc;
+}
+
+
+/* the same, which stays open: it has no cookie, and no end but the ticket's */
+
+ngx_int_t
+ngx_adm_room_stream_handler(ngx_adm_api_call_t *call)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+    ngx_adm_claims_t    *ticket;
+    ngx_adm_standing_t   standing;
+
+    r = call->request;
+
+    rc = ngx_adm_room_ticket(call, &ticket, &standing);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    rc = ngx_adm_visitor_is(r, &ticket->vis, NULL);
+
+    if (rc == NGX_ERROR) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_api_json(r, token.len + notice.len,
-               "{\"admitted\":true,\"position\":%L,\"servingCounter\":%L,"
-               "\"totalInQueue\":%L,\"ahead\":%L%s%V%s%V}",
-               ticket->position, room->serving,
-               ngx_max(room->next, ticket->position), standing->ahead,
-               token.len ? ",\"token\":\"" : "", &token,
-               token.len ? "\"" : "", &notice);
+    if (rc != NGX_OK && standing.admitted) {
+        return ngx_adm_room_not_found(call);
+    }
+
+    return ngx_adm_room_stream(call, ticket, rc == NGX_OK);
 }
 
 
@@ -183,46 +233,48 @@ ngx_adm_room_not_found(ngx_adm_api_call_t *call)
 ngx_int_t
 ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 {
-    ngx_int_t       rc;
-    ngx_str_t       notice;
-    ngx_adm_room_t  room;
+    u_char           poll[sizeof(",\"nextPoll\":") + NGX_INT64_LEN];
+    ngx_int_t        rc;
+    ngx_str_t        notice;
+    ngx_adm_room_t   room;
+    ngx_adm_sale_t   sale;
+    ngx_adm_seats_e  seats;
 
     rc = ngx_http_discard_request_body(call->request);
     if (rc != NGX_OK) {
         return rc;
     }
 
+    /* who has no ticket yet polls this until there are some */
+
+    poll[0] = '\0';
+
+    if (ngx_adm_sale_get(&call->event, call->conf, &sale)
+        == NGX_ADM_PHASE_BEFORE)
+    {
+        ngx_sprintf(poll, ",\"nextPoll\":%ui%Z",
+                    ngx_adm_sale_next_poll(&sale, 0, 0));
+    }
+
     /* of one never heard of all is 0 */
 
     (void) ngx_adm_room_get(&call->event, &room);
 
-    if (ngx_adm_notice_member(call->request, &call->event, &notice) != NGX_OK) {
+    ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
+
+    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+        != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_api_json(call->request, call->event.len + notice.len,
+    seats = ngx_adm_event_seats(&call->event, call->conf);
+
+    return ngx_adm_api_json(call->request,
+               call->event.len + notice.len + sizeof(poll),
                "{\"eventId\":\"%V\",\"isActive\":%s,\"totalInQueue\":%L,"
-               "\"serving\":%L,\"waitingCount\":%L%s%V}",
+               "\"serving\":%L,\"waitingCount\":%L%s%s%V}",
                &call->event, room.active ? "true" : "false", room.next,
                room.serving, ngx_max(room.next - room.serving, 0),
-               ngx_adm_room_seats(call), &notice);
-}
-
-
-/* what there is to be said of seats, for who waits */
-
-static const char *
-ngx_adm_room_seats(ngx_adm_api_call_t *call)
-{
-    switch (ngx_adm_event_seats(&call->event, call->conf)) {
-
-    case NGX_ADM_SEATS_SOLD:
-        return ",\"status\":\"sold_out\"";
-
-    case NGX_ADM_SEATS_TAKEN:
-        return ",\"seats\":0";
-
-    default: /* NGX_ADM_SEATS_FREE */
-        return "";
-    }
+               ngx_adm_told_seats(seats), (char *) poll, &notice);
 }

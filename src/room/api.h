@@ -20,6 +20,7 @@
 
 /* handlers of routes */
 ngx_int_t ngx_adm_room_check_handler(ngx_adm_api_call_t *call);
+ngx_int_t ngx_adm_room_stream_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_room_status_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_assign_handler(ngx_adm_api_call_t *call);
 

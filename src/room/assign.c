@@ -207,7 +207,7 @@ ngx_adm_assigns_send(ngx_event_t *ev)
     }
 
     aa->call = ngx_adm_room_calls_issue(&aa->sn.str, aa->conf, n, aa->unbound,
-                                        ngx_adm_assigns_done, aa);
+                                        NULL, ngx_adm_assigns_done, aa);
     if (aa->call == NULL) {
         ngx_adm_assigns_done(aa, NGX_ERROR, NULL, NULL);
     }

@@ -11,17 +11,20 @@
 #include <ngx_http.h>
 
 #include "../base/clock.h"
+#include "../base/reason.h"
 #include "../host/event_state.h"
 #include "../host/room_list.h"
 #include "../http/body.h"
+#include "../http/deny.h"
 #include "../http/headers.h"
-#include "../http/notice.h"
 #include "../http/once.h"
 #include "../http/origin.h"
 #include "../http/respond.h"
+#include "../http/sale.h"
 #include "../http/token_cookie.h"
 #include "../http/visitor.h"
 #include "api.h"
+#include "lot.h"
 #include "visit.h"
 
 
@@ -44,7 +47,7 @@ static ngx_int_t ngx_adm_assign_repeat(ngx_adm_once_t *once,
     ngx_adm_answer_t *answer);
 
 static ngx_int_t ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc);
-static ngx_int_t ngx_adm_assign_answer(ngx_http_request_t *r, ngx_str_t *event,
+static ngx_int_t ngx_adm_assign_answer(ngx_adm_api_call_t *call,
     ngx_adm_answer_t *answer);
 
 
@@ -64,12 +67,20 @@ static ngx_int_t
 ngx_adm_assign_body(ngx_adm_api_call_t *call)
 {
     ngx_int_t               rc;
+    ngx_adm_sale_t          sale;
     ngx_adm_assign_call_t  *ac;
 
     if (!call->lcf->dry_run
         && ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD)
     {
         return ngx_adm_api_sold_out(call);
+    }
+
+    if (ngx_adm_sale_get(&call->event, call->conf, &sale)
+        == NGX_ADM_PHASE_BEFORE)
+    {
+        return ngx_adm_sale_refuse(call->request, &call->event, call->conf, 0,
+                                   NULL);
     }
 
     ac = ngx_pcalloc(call->request->pool, sizeof(ngx_adm_assign_call_t));
@@ -173,7 +184,8 @@ static ngx_int_t
 ngx_adm_assign_once(ngx_adm_assign_call_t *ac)
 {
     ngx_int_t            rc;
-    ngx_str_t            parts[4];
+    ngx_str_t            body, parts[5];
+    ngx_uint_t           n;
     const char          *why;
     ngx_adm_claims_t    *visitor;
     ngx_http_request_t  *r;
@@ -209,7 +221,23 @@ ngx_adm_assign_once(ngx_adm_assign_call_t *ac)
 
     /* what the body says, however it is written */
 
-    return ngx_adm_once(&ac->once, parts, 4, &ac->visit.uid, 1);
+    body = ac->visit.uid;
+
+    /* a lot is a user's, though others have the same address, or browser */
+
+    rc = ngx_adm_visit_user(&ac->visit);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    n = 4;
+
+    if (rc == NGX_OK && ac->visit.user.len) {
+        parts[n++] = ac->visit.user;
+    }
+
+    return ngx_adm_once(&ac->once, parts, n, &body, 1);
 }
 
 
@@ -257,7 +285,7 @@ ngx_adm_assign_repeat(ngx_adm_once_t *once, ngx_adm_answer_t *answer)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_assign_answer(r, event, answer);
+    return ngx_adm_assign_answer(once->call, answer);
 }
 
 
@@ -268,6 +296,7 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     ngx_http_request_t     *r;
     ngx_adm_room_t         *room;
+    ngx_adm_sale_t          sale;
     ngx_adm_answer_t        answer;
 
     r = visit->call->request;
@@ -288,6 +317,11 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
         return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "VWR_INACTIVE",
                                      "The waiting room is inactive", NULL);
 
+    case NGX_HTTP_UNAUTHORIZED:
+        return ngx_adm_deny_script(r, NGX_ADM_VERDICT_USER,
+                                   ngx_adm_reason(NO_USER),
+                                   &visit->call->event);
+
     case NGX_AGAIN:
         return ngx_adm_api_full(visit->call, visit->full);
 
@@ -303,12 +337,18 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     room = &visit->standing.room;
 
-    answer.position = visit->ticket->position;
+    (void) ngx_adm_sale_get(&visit->call->event, visit->call->conf, &sale);
+
+    answer.position = visit->standing.undrawn ? 0 : visit->standing.position;
+    answer.lot = visit->standing.lot;
     answer.wait = ngx_adm_room_estimate(room, visit->call->conf,
-                                        visit->standing.ahead);
+                                        visit->standing.ahead)
+                  + ngx_adm_sale_rest(&sale);
     answer.serving = room->serving;
-    answer.total = ngx_max(room->next, answer.position);
-    answer.next_poll = ngx_adm_room_next_poll(visit->standing.ahead);
+    answer.total = ngx_max(room->next, visit->ticket->position);
+    answer.next_poll = ngx_adm_sale_next_poll(&sale,
+                             ngx_adm_room_next_poll(visit->standing.ahead),
+                             room->next);
     answer.paused = ngx_adm_room_paused(room);
     answer.ticket = visit->ticket->token;
     answer.ticket_exp = visit->ticket->exp;
@@ -317,28 +357,38 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     ngx_adm_once_keep(&ac->once, &answer);
 
-    return ngx_adm_assign_answer(r, &visit->call->event, &answer);
+    return ngx_adm_assign_answer(visit->call, &answer);
 }
 
 
 static ngx_int_t
-ngx_adm_assign_answer(ngx_http_request_t *r, ngx_str_t *event,
-    ngx_adm_answer_t *answer)
+ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
 {
-    ngx_str_t  notice;
+    ngx_str_t           notice;
+    u_char              text[NGX_ADM_LOT_TEXT];
+    ngx_adm_standing_t  standing;
+
+    standing.lot = answer->lot;
+    standing.position = answer->position;
+    standing.undrawn = (answer->position == 0);
+
+    ngx_adm_lot_text(&standing, text);
 
     /* of now: it is not of what is repeated */
 
-    if (ngx_adm_notice_member(r, event, &notice) != NGX_OK) {
+    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+        != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return ngx_adm_api_json(r,
-               answer->ticket.len + answer->visitor.len + notice.len,
-               "{\"requestId\":\"%V\",\"position\":%L,\"estimatedWait\":%L,"
+    return ngx_adm_api_json(call->request,
+               answer->ticket.len + answer->visitor.len + notice.len
+               + sizeof(text),
+               "{\"requestId\":\"%V\",%s\"estimatedWait\":%L,"
                "\"servingCounter\":%L,\"totalInQueue\":%L,\"nextPoll\":%L,"
                "\"visitor\":\"%V\"%s%V}",
-               &answer->ticket, answer->position, answer->wait,
+               &answer->ticket, (char *) text, answer->wait,
                answer->serving, answer->total, answer->next_poll,
                &answer->visitor,
                answer->paused ? ",\"paused\":true" : "", &notice);

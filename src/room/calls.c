@@ -13,11 +13,13 @@
 #include "../base/clock.h"
 #include "../base/counter.h"
 #include "../host/args.h"
+#include "../host/draw.h"
 #include "../host/event_state.h"
 #include "ngx_http_admission_names.h"
 #include "../host/line.h"
 #include "../host/notice.h"
 #include "../host/room_list.h"
+#include "../host/sale.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
 #include "calls.h"
@@ -34,6 +36,8 @@ typedef struct {
     void                              *data;
     ngx_msec_t                         issued;
     ngx_msec_t                         session_max;
+    int64_t                            starts;      /* by the configuration, as
+                                                       it opens or starts */
     unsigned                           admin:1;
     unsigned                           issue:1;
     unsigned                           told:1;      /* the log is, of what an
@@ -52,6 +56,8 @@ static void ngx_adm_room_calls_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
     ngx_adm_room_news_e news, ngx_adm_room_t *room);
+static void ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room);
 static void ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v);
 static ngx_int_t ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc,
     redisReply *reply, int64_t *v, ngx_adm_room_t *room);
@@ -66,12 +72,14 @@ static ngx_str_t  ngx_adm_room_calls_events = ngx_string("vwr:active-events");
 
 ngx_adm_redis_call_t *
 ngx_adm_room_calls_issue(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_uint_t n, ngx_uint_t unbound, ngx_adm_room_calls_issued_pt done,
-    void *data)
+    ngx_uint_t n, ngx_uint_t unbound, ngx_str_t *user,
+    ngx_adm_room_calls_issued_pt done, void *data)
 {
-    ngx_adm_args_t       args;
-    ngx_adm_room_t       room;
+    ngx_adm_args_t        args;
+    ngx_adm_room_t        room;
     ngx_adm_room_call_t  *vc;
+
+    static ngx_str_t  nobody = ngx_string("");
 
     vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_ASSIGN, event, conf,
                                   data);
@@ -88,6 +96,7 @@ ngx_adm_room_calls_issue(ngx_str_t *event, ngx_adm_event_conf_t *conf,
                                          unbound ? 0
                                                  : conf->vwr_max_wait / 1000;
     args.number[NGX_ADM_ARG_VWR_ASSIGN_MEASURED] = room.measured;
+    args.argv[NGX_ADM_ARG_VWR_ASSIGN_USER] = user ? *user : nobody;
 
     vc->issue = 1;
     vc->n = n;
@@ -114,6 +123,7 @@ ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what, int64_t value,
         ngx_string("advance"),
         ngx_string("rate"),
         ngx_string("unrate"),
+        ngx_string("look"),
         ngx_string("config") };
 
     vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_ADMIN, event, conf,
@@ -130,6 +140,7 @@ ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what, int64_t value,
     case NGX_ADM_ROOM_CALL_ACTIVATE:
     case NGX_ADM_ROOM_CALL_RESTART:
     case NGX_ADM_ROOM_CALL_RESUME:
+    case NGX_ADM_ROOM_CALL_OPEN:
     case NGX_ADM_ROOM_CALL_CONFIG_ON:
         ngx_adm_room_calls_mark(event);
         break;
@@ -140,6 +151,7 @@ ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what, int64_t value,
 
     vc->admin = 1;
     vc->told = (what != NGX_ADM_ROOM_CALL_LOOK
+                && what != NGX_ADM_ROOM_CALL_OPEN
                 && what != NGX_ADM_ROOM_CALL_CONFIG_ON);
     vc->done.admin = done;
 
@@ -186,6 +198,15 @@ ngx_adm_room_calls_unlist(ngx_str_t *event)
 }
 
 
+void
+ngx_adm_room_calls_scheduled(ngx_str_t *event)
+{
+    if (ngx_adm_sale_mark(event)) {
+        ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
+    }
+}
+
+
 /*
  * A call with the arguments that all scripts have; NULL: no Redis is
  * configured, or there is no memory.
@@ -197,6 +218,8 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
 {
     ngx_adm_room_t         room;
     ngx_adm_room_call_t    *vc;
+    ngx_uint_t             opens;
+    ngx_adm_sale_set_t     set;
     ngx_adm_event_now_t    now;
     ngx_adm_event_state_t  state;
 
@@ -217,6 +240,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     vc->data = data;
     vc->issued = ngx_current_msec;
     vc->session_max = conf->session_max;
+    vc->starts = ngx_max(conf->opens, conf->starts);
 
     vc->event.len = event->len;
     vc->event.data = vc->text;
@@ -224,11 +248,31 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
 
     (void) ngx_adm_room_get(event, &room);
     ngx_adm_event_get(event, &state, &now);
+    ngx_adm_sale_known(event, &set);
 
     ngx_adm_args_begin(args, script, event);
 
     args->number[NGX_ADM_ARG_VWR_RATE] = conf->vwr_rate;
     args->number[NGX_ADM_ARG_VWR_BURST] = conf->vwr_burst;
+
+    /* as ngx_adm_sale_pending() has it */
+
+    opens = (conf->vwr != NGX_ADM_OFF && (conf->sn.str.len || set.opens >= 0));
+
+    args->number[NGX_ADM_ARG_VWR_OPENS] = opens ? conf->opens : -1;
+    args->number[NGX_ADM_ARG_VWR_STARTS] = conf->starts;
+    args->number[NGX_ADM_ARG_VWR_CLOSES] = conf->closes;
+    args->number[NGX_ADM_ARG_VWR_HOST_SALE] = set.version;
+    args->number[NGX_ADM_ARG_VWR_HOST_OPENS] = set.opens;
+    args->number[NGX_ADM_ARG_VWR_HOST_STARTS] = set.starts;
+    args->number[NGX_ADM_ARG_VWR_HOST_CLOSES] = set.closes;
+
+    args->number[NGX_ADM_ARG_VWR_ORDER] = ngx_adm_order(conf);
+    args->number[NGX_ADM_ARG_VWR_HOST_ORDER] = room.order;
+    args->number[NGX_ADM_ARG_VWR_HOST_LOTS] = room.lots;
+    args->number[NGX_ADM_ARG_VWR_HOST_DRAWN] = room.drawn;
+    args->number[NGX_ADM_ARG_VWR_HOST_BASE] = room.base;
+    args->number[NGX_ADM_ARG_VWR_HOST_READY] = room.ready;
 
     args->number[NGX_ADM_ARG_VWR_HOST_CLOCK] = state.clock;
     args->number[NGX_ADM_ARG_VWR_HOST_ACTIVATION] = room.activation;
@@ -253,6 +297,7 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 
     /* the longest answer */
     int64_t              v[NGX_ADM_REPLY_VWR_ASSIGN_COUNT];
+    ngx_adm_sale_set_t   set;
     ngx_adm_room_t       room, known;
     ngx_adm_room_news_e  news;
 
@@ -274,6 +319,21 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
                    "%L served", &vc->event, (ngx_uint_t) room.active, room.next,
                    room.serving);
 
+    set.version = v[NGX_ADM_REPLY_VWR_SALE];
+    set.opens = v[NGX_ADM_REPLY_VWR_OPENS];
+    set.starts = v[NGX_ADM_REPLY_VWR_STARTS];
+    set.closes = v[NGX_ADM_REPLY_VWR_CLOSES];
+
+    ngx_adm_sale_heard(&vc->event, &set);
+
+    /* what counts, though Redis lost it */
+
+    ngx_adm_sale_known(&vc->event, &set);
+
+    room.gathers = (room.order && !ngx_adm_draw_ready(&room))
+                   || (room.clock < (set.opens < 0 ? vc->starts
+                                    : ngx_max(set.opens, set.starts)));
+
     news = ngx_adm_room_note(&vc->event, &room, vc->session_max);
 
     if (!vc->told) {
@@ -286,6 +346,10 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     } else if (!vc->admin) {
         (void) ngx_adm_notice_heard(&vc->event,
                                     v[NGX_ADM_REPLY_VWR_STEP_NOTICE]);
+    }
+
+    if (room.order) {
+        ngx_adm_room_calls_draw(vc, v, &room);
     }
 
     if (v[NGX_ADM_REPLY_VWR_LOST]) {
@@ -301,6 +365,27 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     room.measured = known.measured;
 
     ngx_adm_room_calls_finish(vc, NGX_OK, v, &room);
+}
+
+
+/* what Redis lost of a draw besides its numbers it gets back */
+
+static void
+ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_drawn_t  known;
+
+    ngx_adm_draw_known(&vc->event, room->activation, &known);
+
+    if (known.commitment
+        && (v[NGX_ADM_REPLY_VWR_LOST]
+            || v[NGX_ADM_REPLY_VWR_COMMITTED] != known.committed
+            || (known.beacon && room->drawn && !room->ready)))
+    {
+        (void) ngx_adm_draw_call(&vc->event, NULL, room->activation, NULL, NULL,
+                                 NULL, NULL);
+    }
 }
 
 
@@ -327,7 +412,7 @@ ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v)
         ngx_adm_tally(&vc->event, NGX_ADM_TALLY_ROOM_LONG, refused);
         break;
 
-    default:
+    default: /* or the sale has not opened, or is closed */
         break;
     }
 }
@@ -371,7 +456,8 @@ ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc, redisReply *reply, int64_t *v,
            > NGX_ADM_NUMBER_MAX / 1000
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CLOCK])
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_ACTIVATION])
-        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CHANGED]))
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CHANGED])
+        || v[NGX_ADM_REPLY_VWR_ORDER] > NGX_ADM_ORDER_BEACON)
     {
         goto invalid;
     }
@@ -384,6 +470,11 @@ ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc, redisReply *reply, int64_t *v,
     room->rate = v[NGX_ADM_REPLY_VWR_RATE] * 1000;
     room->api_rate = v[NGX_ADM_REPLY_VWR_API_RATE];
     room->measured = -1;
+    room->order = v[NGX_ADM_REPLY_VWR_ORDER];
+    room->lots = v[NGX_ADM_REPLY_VWR_LOTS];
+    room->drawn = v[NGX_ADM_REPLY_VWR_DRAWN];
+    room->base = v[NGX_ADM_REPLY_VWR_BASE];
+    room->ready = v[NGX_ADM_REPLY_VWR_READY];
     room->changed = v[NGX_ADM_REPLY_VWR_CHANGED];
     room->issue = v[NGX_ADM_REPLY_VWR_ISSUE];
     room->updated = v[NGX_ADM_REPLY_VWR_US];

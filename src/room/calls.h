@@ -79,9 +79,10 @@ typedef struct {
 typedef void (*ngx_adm_room_calls_issued_pt)(void *data, ngx_int_t rc,
     ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 
+/* user: whose one lot it is, the same as ever; NULL: nobody's */
 ngx_adm_redis_call_t *ngx_adm_room_calls_issue(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_uint_t n, ngx_uint_t unbound,
-    ngx_adm_room_calls_issued_pt done, void *data);
+    ngx_str_t *user, ngx_adm_room_calls_issued_pt done, void *data);
 
 
 typedef enum {
@@ -96,6 +97,8 @@ typedef enum {
                                           issued */
     NGX_ADM_ROOM_CALL_SET_RATE,        /* to value a second */
     NGX_ADM_ROOM_CALL_UNSET_RATE,
+    NGX_ADM_ROOM_CALL_OPEN,            /* looks: the script activates it if the
+                                          sale is open, as any of them does */
     NGX_ADM_ROOM_CALL_CONFIG_ON        /* resumes if inactive; never touches an
                                           active event */
 } ngx_adm_room_calls_what_e;
@@ -123,6 +126,9 @@ ngx_adm_redis_call_t *ngx_adm_room_calls_step(ngx_str_t *event,
 ngx_adm_redis_call_t *ngx_adm_room_calls_list(ngx_adm_redis_done_pt done,
     void *data);
 void ngx_adm_room_calls_unlist(ngx_str_t *event);
+
+/* adds one of which an operator set the times, active or not, now and then */
+void ngx_adm_room_calls_scheduled(ngx_str_t *event);
 
 
 #endif /* _NGX_ADM_ROOM_CALLS_H_INCLUDED_ */

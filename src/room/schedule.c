@@ -16,6 +16,7 @@
 #include "../host/args.h"
 #include "../host/errands.h"
 #include "../host/room_list.h"
+#include "../host/sale.h"
 #include "calls.h"
 #include "schedule.h"
 
@@ -354,7 +355,8 @@ ngx_adm_room_look(redisReply *element)
 
 /*
  * An event that is inactive leaves the set, but not in the moment in which
- * another host, having put it there, is about to activate it.
+ * another host, having put it there, is about to activate it, nor while an
+ * operator's times count for it.
  */
 
 static void
@@ -363,10 +365,15 @@ ngx_adm_room_looked(void *data, ngx_int_t rc, int64_t changed,
 {
     ngx_adm_errand_t  *errand = data;
 
+    ngx_adm_sale_set_t  set;
+
+    ngx_adm_sale_known(&errand->event, &set);
+
     if (rc != NGX_OK) {
         ngx_adm_rooms_looking.failed = 1;
 
     } else if (!room->active
+               && set.opens < 0
                && room->updated - room->changed > NGX_ADM_ROOM_STALE)
     {
         ngx_adm_room_calls_unlist(&errand->event);

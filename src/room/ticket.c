@@ -18,6 +18,7 @@
 #include "../http/credentials.h"
 #include "../http/room.h"
 #include "../http/visitor.h"
+#include "lot.h"
 #include "ticket.h"
 
 
@@ -110,17 +111,31 @@ ngx_adm_ticket_match(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
 
 
 ngx_int_t
-ngx_adm_ticket_standing(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
-    ngx_adm_standing_t *standing)
+ngx_adm_ticket_standing(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing)
+{
+    if (ngx_adm_room_get(&ticket->sub, &standing->room) != NGX_OK) {
+        return NGX_AGAIN;
+    }
+
+    return ngx_adm_ticket_stands(lcf, ticket, conf, standing);
+}
+
+
+ngx_int_t
+ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing)
 {
     int64_t          now, end;
     ngx_adm_room_t  *room;
 
     room = &standing->room;
 
-    if (ngx_adm_room_get(&ticket->sub, room) != NGX_OK) {
-        return NGX_AGAIN;
-    }
+    standing->position = ticket->position;
+    standing->at = ticket->at;
+    standing->lot = 0;
+    standing->undrawn = 0;
+    standing->waits = 0;
 
     if (ticket->act < room->activation) {
         return NGX_DECLINED;
@@ -140,8 +155,15 @@ ngx_adm_ticket_standing(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
         ngx_adm_ticket_ahead_of_host(ticket, conf, room);
     }
 
-    standing->ahead = ngx_max(ticket->position - room->serving, 0);
-    standing->admitted = (!room->active || standing->ahead == 0);
+    if (room->active
+        && ngx_adm_lot_standing(lcf, &ticket->sub, conf, standing) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    standing->ahead = ngx_max(standing->position - room->serving, 0);
+    standing->admitted = (!room->active
+                          || (standing->ahead == 0 && !standing->waits));
 
     if (!standing->admitted) {
         return NGX_OK;
@@ -151,7 +173,7 @@ ngx_adm_ticket_standing(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
     standing->turn = 0;
 
     if (ticket->act == room->activation) {
-        standing->turn = ngx_adm_room_turn(&ticket->sub, ticket->position);
+        standing->turn = ngx_adm_room_turn(&ticket->sub, standing->position);
     }
 
     if (standing->turn == 0) {
@@ -161,7 +183,7 @@ ngx_adm_ticket_standing(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
 
     /* it may have stood ahead of the positions for long: see vwr_burst */
 
-    standing->turn = ngx_max(standing->turn, ticket->at);
+    standing->turn = ngx_max(standing->turn, standing->at);
 
     /* in whole seconds, as the life of a token is */
 
@@ -186,7 +208,24 @@ ngx_adm_ticket_ahead_of_host(ngx_adm_claims_t *ticket,
     room->activation = ticket->act;
     room->next = ticket->position;
     room->rate = conf->vwr_rate * 1000;
+    room->order = ngx_adm_order(conf);
     room->measured = -1;
+}
+
+
+void
+ngx_adm_ticket_claims(ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing,
+    ngx_adm_claims_t *claims)
+{
+    *claims = *ticket;
+    claims->position = standing->position;
+    claims->at = standing->at;
+
+    if (claims->uid.len == 0) {
+        claims->uid = claims->vis;
+    }
+
+    claims->adm = standing->turn;
 }
 
 
@@ -196,13 +235,7 @@ ngx_adm_ticket_issue(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
 {
     ngx_adm_claims_t  claims;
 
-    claims = *ticket;
-
-    if (claims.uid.len == 0) {
-        claims.uid = claims.vis;
-    }
-
-    claims.adm = standing->turn;
+    ngx_adm_ticket_claims(ticket, standing, &claims);
 
     return ngx_adm_tier1_issue(r, conf, &claims, token);
 }

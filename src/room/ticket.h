@@ -25,9 +25,15 @@
 
 typedef struct {
     ngx_adm_room_t   room;       /* as the holder is to see it */
+    int64_t          position;
+    int64_t          at;         /* us: dates it in tier 2 */
+    int64_t          lot;        /* that it was drawn for, or will be; 0: it is
+                                    none */
     int64_t          ahead;
     int64_t          turn;       /* us; admitted only */
     unsigned         admitted:1;
+    unsigned         undrawn:1;  /* a lot without a position yet */
+    unsigned         waits:1;    /* for the draw */
 } ngx_adm_standing_t;
 
 
@@ -53,12 +59,23 @@ ngx_int_t ngx_adm_ticket_find(ngx_http_request_t *r, ngx_str_t *event,
     ngx_adm_claims_t **ticket);
 
 /*
- * How the holder stands, by the host's memory.  NGX_DECLINED: the ticket is
+ * How the holder stands, by the host's memory, and the keys of lcf where lots
+ * are drawn.  NGX_DECLINED: the ticket is
  * of an earlier activation, or its turn is over; NGX_AGAIN: the state of the
- * waiting room is not known.
+ * waiting room is not known; NGX_ERROR: OpenSSL failed.
  */
-ngx_int_t ngx_adm_ticket_standing(ngx_adm_claims_t *ticket,
-    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing);
+ngx_int_t ngx_adm_ticket_standing(ngx_adm_loc_conf_t *lcf,
+    ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing);
+
+/* the same, in the state of the waiting room that is there already */
+ngx_int_t ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf,
+    ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing);
+
+/* what its token says; the event's, user's and visitor's ids are its own */
+void ngx_adm_ticket_claims(ngx_adm_claims_t *ticket,
+    ngx_adm_standing_t *standing, ngx_adm_claims_t *claims);
 
 /*
  * The tier 1 token that one who is admitted gets, with its cookie; whether

@@ -10,14 +10,24 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 #include <ngx_http.h>
+#include <ngx_sha1.h>
 
 #include "../base/clock.h"
+#include "../base/text.h"
+#include "../host/draw.h"
 #include "../host/line.h"
+#include "../host/sale.h"
 #include "../http/room.h"
 #include "../http/token_cookie.h"
+#include "../http/user.h"
 #include "../http/visitor.h"
 #include "calls.h"
+#include "lot.h"
 #include "visit.h"
+
+
+#define NGX_ADM_VISIT_UID  64            /* bytes of a user's id in a ticket;
+                                            of a longer one a hash */
 
 
 static ngx_int_t ngx_adm_visit_shown(ngx_adm_visit_t *visit);
@@ -27,6 +37,8 @@ static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
 static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
 static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
+static void ngx_adm_visit_issued(void *data, ngx_int_t rc,
+    ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position,
     int64_t at, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_cookies(ngx_adm_visit_t *visit);
@@ -42,6 +54,12 @@ ngx_adm_visit(ngx_adm_visit_t *visit)
 
     if (rc == NGX_ERROR) {
         return visit->done(visit, NGX_ERROR);
+    }
+
+    rc = ngx_adm_visit_user(visit);
+
+    if (rc != NGX_OK) {
+        return visit->done(visit, rc);
     }
 
     rc = ngx_adm_visit_shown(visit);
@@ -71,6 +89,58 @@ ngx_adm_visit(ngx_adm_visit_t *visit)
 }
 
 
+ngx_int_t
+ngx_adm_visit_user(ngx_adm_visit_t *visit)
+{
+    u_char               sha1[20];
+    ngx_uint_t           source;
+    ngx_sha1_t           ctx;
+    ngx_adm_api_call_t  *call;
+
+    call = visit->call;
+    source = call->lcf->user->source;
+
+    if (ngx_adm_order(call->conf) == NGX_ADM_ORDER_ARRIVAL
+        || call->conf->lots == NGX_ADM_LOTS_VISITOR
+        || (call->conf->lots == NGX_ADM_LOTS_AUTO
+            && source != NGX_ADM_USER_JWT && source != NGX_ADM_USER_VARIABLE))
+    {
+        return NGX_OK;
+    }
+
+    if (ngx_adm_user_find(call->request, call->ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (call->ctx->user.id.len == 0) {
+        return NGX_HTTP_UNAUTHORIZED;
+    }
+
+    visit->user = call->ctx->user.id;
+    visit->uid = visit->user;
+
+    if (visit->user.len <= NGX_ADM_VISIT_UID) {
+        return NGX_OK;
+    }
+
+    /* a ticket has room for so much */
+
+    visit->uid.data = ngx_pnalloc(call->request->pool, 2 * sizeof(sha1));
+    if (visit->uid.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_sha1_init(&ctx);
+    ngx_sha1_update(&ctx, visit->user.data, visit->user.len);
+    ngx_sha1_final(sha1, &ctx);
+
+    visit->uid.len = ngx_hex_dump(visit->uid.data, sha1, sizeof(sha1))
+                     - visit->uid.data;
+
+    return NGX_OK;
+}
+
+
 /* NGX_DECLINED: none that counts; NGX_AGAIN: the host does not know */
 
 static ngx_int_t
@@ -86,7 +156,16 @@ ngx_adm_visit_shown(ngx_adm_visit_t *visit)
         return rc;
     }
 
-    rc = ngx_adm_ticket_standing(visit->ticket, call->conf, &visit->standing);
+    /* a browser that others use too: each has a lot */
+
+    if (visit->user.len && !ngx_adm_str_same(&visit->ticket->uid, &visit->uid))
+    {
+        visit->ticket = NULL;
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_adm_ticket_standing(call->lcf, visit->ticket, call->conf,
+                                 &visit->standing);
     if (rc != NGX_OK) {
         return rc;
     }
@@ -148,16 +227,29 @@ ngx_adm_visit_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
 static ngx_int_t
 ngx_adm_visit_assign(ngx_adm_visit_t *visit)
 {
-    ngx_int_t            rc;
-    ngx_adm_assign_t    *assign;
-    ngx_adm_api_call_t  *call;
+    ngx_int_t              rc;
+    ngx_adm_sale_t         sale;
+    ngx_adm_assign_t      *assign;
+    ngx_adm_api_call_t    *call;
+    ngx_adm_redis_call_t  *issue;
 
     call = visit->call;
+
+    /* a user may have a lot, which Redis knows: that is no new ticket */
+
+    if (ngx_adm_sale_get(&call->event, call->conf, &sale)
+        == NGX_ADM_PHASE_CLOSED
+        && visit->user.len == 0)
+    {
+        visit->full = NGX_ADM_LINE_CLOSED;
+        return visit->done(visit, NGX_AGAIN);
+    }
 
     /* what is refused is no new ticket, and is not charged */
 
     if ((call->conf->vwr_max_queue >= 0 || call->conf->vwr_max_wait)
-        && !call->lcf->dry_run)
+        && !call->lcf->dry_run
+        && visit->user.len == 0)
     {
         visit->full = ngx_adm_line_room_refuses(&call->event, call->conf);
 
@@ -166,10 +258,37 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
         }
     }
 
+    /* who has many browsers is not to have as many lots as fast */
+
+    if (sale.phase == NGX_ADM_PHASE_GATHERING
+        && ngx_adm_order(call->conf) != NGX_ADM_ORDER_ARRIVAL
+        && visit->user.len == 0
+        && visit->intake.conf && !visit->intake.conf->given)
+    {
+        visit->intake.conf = &ngx_adm_intake_lots;
+    }
+
     rc = ngx_adm_intake(call->request, call->ctx, &call->event, &visit->intake);
 
     if (rc != NGX_OK) {
         return visit->done(visit, rc == NGX_DECLINED ? NGX_ABORT : NGX_ERROR);
+    }
+
+    if (visit->user.len) {
+        issue = ngx_adm_room_calls_issue(&call->event, call->conf, 1,
+                                         call->lcf->dry_run, &visit->user,
+                                         ngx_adm_visit_issued, visit);
+        if (issue == NULL) {
+            ngx_adm_intake_end(&visit->intake, 0);
+            return visit->done(visit, NGX_BUSY);
+        }
+
+        rc = ngx_adm_wait_content(call->request, ngx_adm_redis_cancel, issue);
+        if (rc != NGX_DONE) {
+            ngx_adm_intake_end(&visit->intake, 0);
+        }
+
+        return rc;
     }
 
     assign = ngx_adm_room_assign(&call->event, call->conf, visit->deadline,
@@ -220,6 +339,23 @@ ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
     rc = visit->done(visit, rc);
 
     ngx_adm_wait_finish(visit->call->request, rc);
+}
+
+
+/* a user's, which there may have been before */
+
+static void
+ngx_adm_visit_issued(void *data, ngx_int_t rc, ngx_adm_issued_t *issued,
+    ngx_adm_room_t *room)
+{
+    if (rc != NGX_OK) {
+        ngx_adm_visit_assigned(data, rc, 0, 0, 0, NULL);
+        return;
+    }
+
+    ngx_adm_visit_assigned(data, NGX_OK, issued->first, issued->at,
+                           issued->first ? NGX_ADM_LINE_OPEN : issued->full,
+                           room);
 }
 
 
@@ -279,9 +415,21 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
 
     standing->room = *room;
     standing->room.next = ngx_max(room->next, position);
-    standing->ahead = ngx_max(position - room->serving, 0);
-    standing->admitted = (standing->ahead == 0);
-    standing->turn = at;
+    standing->position = position;
+    standing->at = at;
+    standing->lot = 0;
+    standing->undrawn = 0;
+    standing->waits = 0;
+
+    if (ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    standing->ahead = ngx_max(standing->position - room->serving, 0);
+    standing->admitted = (standing->ahead == 0 && !standing->waits);
+    standing->turn = standing->at;
 
     return ngx_adm_visit_cookies(visit);
 }

@@ -28,7 +28,8 @@ typedef struct ngx_adm_visit_s  ngx_adm_visit_t;
  * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
  * inactive.  NGX_AGAIN: it takes no more, as full says (NGX_ADM_LINE_*).
  * NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over its rate,
- * until intake.retry.  NGX_ERROR: no memory.
+ * until intake.retry.  NGX_HTTP_UNAUTHORIZED: a lot is a user's here, and there
+ * is none.  NGX_ERROR: no memory.
  *
  * Returns what a content handler returns.
  */
@@ -40,6 +41,7 @@ struct ngx_adm_visit_s {
     void                 *data;      /* the caller's own */
 
     ngx_str_t             uid;       /* of the ticket; empty: none given */
+    ngx_str_t             user;      /* whose lot it is; empty: nobody's */
     ngx_msec_t            deadline;  /* of all that Redis is asked for */
     ngx_adm_intake_t      intake;    /* a new ticket's */
 
@@ -62,6 +64,13 @@ struct ngx_adm_visit_s {
  * Whoever is admitted gets the token by ngx_adm_visit_token().
  */
 ngx_int_t ngx_adm_visit(ngx_adm_visit_t *visit);
+
+/*
+ * Whose lot it is, where accounts have one each: visit->user, and uid of it;
+ * NGX_HTTP_UNAUTHORIZED: nobody's, NGX_ERROR: no memory.  ngx_adm_visit() does
+ * it, too.
+ */
+ngx_int_t ngx_adm_visit_user(ngx_adm_visit_t *visit);
 
 /*
  * The tier 1 token of a visit that was NGX_OK and is admitted, with its

@@ -21,8 +21,8 @@
 /* as a worker starts; NGX_ERROR: no random numbers */
 ngx_int_t ngx_adm_effort_init(void);
 
-/* set to whose signatures come next; looked at until they are verified */
-extern struct sockaddr  *ngx_adm_effort_client;
+/* whose signatures come next; it is looked at until they are verified */
+void ngx_adm_effort_client(struct sockaddr *sockaddr);
 
 /* a signature is to be verified: returns 0 if it is not to be looked at */
 ngx_uint_t ngx_adm_effort_begin(void);

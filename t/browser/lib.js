@@ -82,8 +82,10 @@ async function run(scenario) {
     out({ done: true });
 }
 
-// A browser profile: what it asks for, and what goes wrong, is collected.
-async function visitor(browser, { user, locale = "en-US", ...options } = {}) {
+// A browser profile: what it asks for, and what goes wrong, is collected.  It
+// polls, unless there is to be a stream.
+async function visitor(browser, { user, locale = "en-US", stream = false,
+                                  ...options } = {}) {
     const context = await browser.newContext({ locale, ...options });
     const seen = { requests: [], errors: [] };
 
@@ -95,6 +97,10 @@ async function visitor(browser, { user, locale = "en-US", ...options } = {}) {
             seen.errors.push(message.text());
         }
     });
+
+    if (!stream) {
+        await context.addInitScript(() => { delete window.ReadableStream; });
+    }
 
     if (user) {
         await context.addCookies([ { name: "access_token", url: config.site,

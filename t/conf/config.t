@@ -723,7 +723,16 @@ subtest 'keys of the waiting room' => sub {
                   map({ [ $_, 'a time from 1s to 7d, or "off"', '', '0', '500ms',
                           '8d', 'x', '-1' ] } qw(max_wait vwr_max_wait)),
                   [ 'ticket_ttl', 'a time from 1s to 7d', '', '0', '500ms',
-                    '8d', 'x' ])
+                    '8d', 'x' ],
+                  map({ [ $_, 'a date with a time and an offset, such as '
+                              . '"2026-12-24T20:00:00+09:00", or "off"', '',
+                          '20:00', '2026-12-24', '2026-12-24T20:00:00',
+                          '2026-02-29T20:00:00Z', '1766573999', 'on' ] }
+                      qw(opens starts closes)),
+                  [ 'order', '"arrival" or "draw"', '', 'off', 'lots' ],
+                  [ 'lots', '"user" or "visitor"', '', 'users', 'off' ],
+                  [ 'draw_beacon', '1 to 128 characters of ASCII', '',
+                    'x' x 129, "\xc3\xa9" ])
     {
         my ($key, $allowed, @bad) = @$case;
 
@@ -736,7 +745,21 @@ subtest 'keys of the waiting room' => sub {
             'vwr_rate=1000000 vwr_burst=0', 'vwr_burst=10000000',
             'ticket_ttl=1s', 'ticket_ttl=7d', 'max_queue=0 max_wait=1s',
             'max_queue=1000000000 max_wait=7d', 'max_queue=off max_wait=off',
-            'vwr_max_queue=0 vwr_max_wait=7d', 'vwr_max_queue=off vwr_max_wait=off';
+            'vwr_max_queue=0 vwr_max_wait=7d', 'vwr_max_queue=off vwr_max_wait=off',
+            'opens=2026-12-24T19:30:00+09:00 starts=2026-12-24T20:00:00+09:00',
+            'starts=2026-12-24T20:00:00.5z closes=2026-12-24t20:00:00.5Z',
+            'opens=off starts=off closes=off order=arrival draw_beacon=off',
+            'order=draw "draw_beacon=drand x 1" lots=user', 'lots=visitor';
+
+    my %at = map { $_ => "2026-12-24T0$_:00:00Z" } 1 .. 3;
+    wrong($_, { http => "admission_events { e $_; }" }, '"e"',
+          '"opens=" can not be after "starts="')
+        for "opens=$at{2} starts=$at{1}", "starts=$at{2} closes=$at{1}",
+            "opens=$at{2} closes=$at{1}", "opens=$at{1} starts=$at{3} closes=$at{2}";
+    wrong('of two lines', { http => "admission_events { default opens=$at{2};
+          e starts=$at{1}; }" }, '"e"', 'not be after');
+    wrong('no room to draw in', { http => 'admission_events {
+          e order=draw vwr=off; }' }, '"order=draw"', '"e"', '"vwr=off"');
 };
 
 

@@ -162,7 +162,8 @@ my $killed = load('killed');
 for my $i (1 .. 8) {
     my @old = $nginx->worker_pids;
 
-    $nginx->allow(map { qr/worker process $_ exited on signal 9/ } @old);
+    $nginx->allow(map { (qr/worker process $_ exited on signal 9/,
+                         qr/shared memory zone "\w+" was locked by $_$/) } @old);
     $site->{zone} = $i % 2 ? '24m' : '16m';
     $nginx->configure(http => $site->http);
 

@@ -12,6 +12,7 @@ use Admission::HTTP;
 use Admission::JWT;
 use Admission::Keys;
 use Admission::Redis;
+use Admission::Stream;
 use Admission::Waiting;
 
 my $redis = Admission::Redis->start;
@@ -45,6 +46,11 @@ my %example = (
         queue => '/api/queue/admin',
         gated => [ "/events/$concert", "/api/seats/$concert",
                    "/api/v1/seats/$concert", '/api/reservations' ] },
+    sale => {
+        event => $concert, users => 'jwt', room => '/api/admin/vwr',
+        queue => '/api/queue/admin',
+        gated => [ "/events/$concert", "/api/seats/$concert",
+                   "/api/v1/seats/$concert", '/api/reservations' ] },
     'active-events' => {
         event => $concert, users => 'jwt', listed => 1,
         queue => '/api/queue/admin',
@@ -65,6 +71,9 @@ my %example = (
     'waiting-room' => {
         event => 'site', users => 'none', room => '/vwr-admin',
         gated => [ '/', '/book/' ] },
+    streams => {
+        event => 'shop', users => 'visitor', queue => '/api/queue/admin',
+        gated => [ '/shop/' ] },
     visitors => {
         event => 'shop', users => 'visitor', queue => '/api/queue/admin',
         gated => [ '/shop/' ] },
@@ -393,6 +402,20 @@ sub demo () {
 }
 
 
+# What a stream begins with, as an answer; undef: there is none.
+
+sub told ($port, $path, %opt) {
+    my $stream = Admission::Stream->open($port, $path, %opt);
+    my $message = ($stream->header('Content-Type') // '') eq 'text/event-stream'
+                  ? $stream->message : undef;
+
+    $stream->close;
+    return $message && Admission::HTTP::Response->new(
+        status => $stream->status, body => json_encode($message),
+        headers => $stream->{head}->headers);
+}
+
+
 # Starts an example, closes it (nobody's turn comes: the waiting room stands
 # still, or nobody may be in), and asks for a token in all ways.
 
@@ -477,8 +500,11 @@ sub attack ($name, %is) {
     my $connection = Admission::HTTP->connect($port);
 
     my $try = sub ($method, $path, %opt) {
-        my $r = $connection->can('send')
-            ? $connection->request($method, $path, @who, %opt) : $connection;
+        my $r = ($method eq 'GET' && $path =~ m{stream/}
+                 ? told($port, $path, @who, %opt) : undef)
+            // ($connection->can('send')
+                ? $connection->request($method, $path, @who, %opt)
+                : $connection);
         my $json = eval { $r->json };
         my $set = $r->cookies;
 

@@ -167,7 +167,7 @@ is_deeply $concert, {
     waiting => 0, rate => 0, configuredRate => 0, activation => 0,
     setBy => undef, queueSize => 0, currentUsers => 0, threshold => 2,
     configuredThreshold => 2, available => 2, admitted => 0, restoring => 0,
-    notice => undef
+    notice => undef, schedule => undef
 }, 'an event that nobody came to';
 
 # with a rate nobody may wait, or the counter moves
@@ -201,7 +201,7 @@ for my $i (0, 1) {
         waiting => 3, rate => 0, configuredRate => 0, setBy => 'api',
         queueSize => 2, currentUsers => 3, threshold => 3,
         configuredThreshold => 2, available => 0, admitted => 3,
-        restoring => 0, notice => undef
+        restoring => 0, notice => undef, schedule => undef
     }, "instance $i: every number";
 }
 

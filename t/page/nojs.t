@@ -105,7 +105,8 @@ unlike $page->body, qr/About \d|약 \d/, 'no time is promised';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" (?: lang="ko")?>/g ],
     [ qw(waiting paused waiting waiting) ], 'that, and no more, is shown';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" hidden>/g ],
-    [ qw(going last sold cookies busy crowded full unknown) ],
+    [ qw(going gathering last lot before closed sold cookies busy crowded full
+         unknown) ],
     'whether or not a style may say so';
 is number($page), 2, 'two are ahead';
 like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';

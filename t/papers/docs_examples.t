@@ -13,8 +13,8 @@ my $dir = test_dir;
 
 # statements that stand in http; the others in server
 
-my %http = map { $_ => 1 } qw(admission_events admission_redis admission_zone
-                              geo log_format map upstream);
+my %http = map { $_ => 1 } qw(admission_events admission_redis admission_streams
+                              admission_zone geo log_format map upstream);
 
 my @examples;
 my $section;

@@ -73,6 +73,34 @@ sub through ($api, $of) {
 }
 
 
+subtest 'sale: a sale with a time' => sub {
+    example('sale');
+    my @operator = (bearer => $example->secret('admin'));
+    my $schedule = "/api/admin/vwr/schedule/$event";
+    my $path = "/events/$event";
+
+    is ask(GET => $schedule, @operator), 200, 'its times';
+    is $answer->json->{schedule}{starts}, '2026-01-15T11:00:00Z', 'in UTC';
+    is ask(PUT => $schedule, @operator,
+           json => { opens => '2190-01-01T00:00:00+09:00' }), 200, 'later';
+    is ask(GET => $path), '403 NOT_OPEN', 'nobody passes';
+    is get($port, $path, headers => [ @page ])->header('Location'),
+        "/vwr/$event?return=%2Fevents%2F$event", 'browsers wait';
+    like get($port, "/vwr/$event?nojs=1", headers => [ @page ])->body,
+        qr/Opens in.*>\d+:\d\d:\d\d</s, 'and see when';
+
+    is ask(PUT => $schedule, @operator,
+           json => { opens => '2026-01-01T00:00:00Z',
+                     starts => '2190-01-01T00:00:00Z' }), 200, 'gathering';
+    is ask(POST => "/vwr-api/assign/$event"), 200, 'tickets';
+    is $answer->json->{servingCounter}, 0, 'and nobody is let in';
+    is ask(GET => $path), '403 TIER1_REQUIRED', 'nobody passes';
+    is ask(DELETE => $schedule, @operator), 200, 'as configured';
+    my @through = through('/vwr-api', $event);
+    is get($port, $path, headers => \@through)->status, 200, 'open';
+};
+
+
 subtest 'seats: a sale that ends' => sub {
     example('seats', change => [ qr/slots=1800/ => 'slots=2' ]);
 

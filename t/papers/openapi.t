@@ -11,6 +11,7 @@ use Admission::HTTP;
 use Admission::JWT;
 use Admission::Nginx;
 use Admission::Site;
+use Admission::Stream;
 use Admission::Waiting;
 
 my $file = root . '/docs/openapi.yaml';
@@ -46,7 +47,8 @@ my $site = Admission::Site->start(
                full threshold=1; on vwr=on; off vwr=off;
                none threshold=0 max_queue=0 vwr_rate=0 vwr_max_queue=0
                     vwr_burst=0;
-               long threshold=0 max_wait=1s;',
+               long threshold=0 max_wait=1s; sale threshold=0;
+               lots vwr_rate=1000 order=draw "draw_beacon=x 1";',
     http => <<END, server => <<'END2');
     server {
         listen 127.0.0.1:%%PORT_limited%%;
@@ -79,6 +81,7 @@ END2
 my $port = $site->port;
 my %user = map { $_ => $site->user($_) } qw(ann ben cho);
 my $operator = $Admission::Site::SECRETS{admin};
+my @sale = (event => 'sale');
 
 
 # ---- what an answer has to be by the file
@@ -116,8 +119,13 @@ sub fits ($r, $method, $path, $what) {
     push @wrong, 'retryAfter and Retry-After differ'
         if ref $json eq 'HASH' && $json->{retryAfter}
            && $r->header('Retry-After') ne $json->{retryAfter};
-    push @wrong, 'not no-store'
-        if ($r->header('Cache-Control') // '') ne 'no-store';
+
+    # a draw that is made is the one that may be kept
+
+    my $kept = ref $json eq 'HASH' && $json->{seed} ? 'public, max-age=60'
+                                                    : 'no-store';
+    push @wrong, "not $kept"
+        if ($r->header('Cache-Control') // '') ne $kept;
     push @wrong, 'not application/json'
         if ($r->header('Content-Type') // '') !~ m{^application/json\b};
 
@@ -366,6 +374,96 @@ for my $notice (map { "$_/notice/{event}" } qw(/api/queue/admin /api/admin/vwr))
     call(DELETE => $notice, 'ended', @operator);
 }
 
+# ---- a sale with a time
+
+for my $schedule (map { "$_/schedule/{event}" }
+                  qw(/api/queue/admin /api/admin/vwr))
+{
+    call(GET => $schedule, 'none', @operator, @sale);
+    call(PUT => $schedule, 'before', @operator, @sale,
+         json => { opens => '2190-01-01T00:00:00+09:00' });
+    call(GET => $schedule, 'set', @operator, @sale);
+    wait_until { (get($port, '/vwr-api/status/sale')->json->{phase} // '')
+                 eq 'before' };
+    call(GET => $room, 'before', @sale);
+    is call(POST => $assign, 'before', @sale)->json->{code}, 'NOT_OPEN', 'code';
+    is queue(POST => $check, 'ben', 'before', @sale)->json->{code}, 'NOT_OPEN',
+        'code';
+    queue(GET => $status, 'ben', 'before', @sale);
+
+    call(PUT => $schedule, 'gathering', @operator, @sale,
+         json => { opens => '2020-01-01T00:00:00Z',
+                   starts => '2190-01-01T00:00:00.5Z' });
+    wait_until { get($port, '/vwr-api/status/sale')->json->{isActive} };
+    my $r = call(POST => $assign, 'gathering', @sale)->json;
+    call(GET => $poll, 'gathering', @sale, ticket => $r->{requestId}, headers =>
+         [ 'x-admission-visitor' => $r->{visitor} ]);
+    is call(POST => $_, 'gathering', @operator, @sale)->json->{code},
+        'GATHERING', 'code' for $deactivate, $advance;
+    call(POST => $activate, 'gathering', @operator, @sale,
+         query => 'restart=1');
+    queue(POST => $check, 'ben', 'gathering', @sale);
+    call(GET => $all, 'gathering', @operator);
+
+    call(PUT => $schedule, 'closed', @operator, @sale,
+         json => { closes => '2020-01-01T00:00:00Z' });
+    wait_until { get($port, '/vwr-api/status/sale')->json->{phase}
+                 eq 'closed' };
+    is call(POST => $assign, 'closed', @sale)->json->{code}, 'CLOSED', 'code';
+    is queue(POST => $check, 'cho', 'closed', @sale)->json->{code}, 'CLOSED',
+        'code';
+    call(PUT => $schedule, 'no times', @operator, @sale, json => {});
+    call(PUT => $schedule, 'no date', @operator, @sale, json => { opens => 'x' });
+    call(DELETE => $schedule, 'unset', @operator, @sale);
+}
+
+# ---- and its draw
+
+my ($draw, @drawn) = ('/vwr-api/draw/{event}', event => 'lots');
+is call(GET => $draw, 'no draw', @sale)->json->{code}, 'NO_DRAW', 'its code';
+call(GET => $draw, 'not open', @drawn);
+
+my $times = '/api/admin/vwr/schedule/{event}';
+call(PUT => $times, 'gathering', @operator, @drawn,
+     json => { opens => '2020-01-01T00:00:00Z',
+               starts => '2190-01-01T00:00:00Z' });
+wait_until { get($port, '/vwr-api/draw/lots')->json->{commitment} };
+call(GET => $draw, 'gathering', @drawn);
+call(POST => $assign, 'no user', @drawn);
+my $mine = call(POST => $assign, 'a lot', @drawn, bearer => $user{ann})->json;
+call(GET => $poll, 'a lot', @drawn, ticket => $mine->{requestId}, headers =>
+     [ 'x-admission-visitor' => $mine->{visitor} ]);
+
+for my $beacon (map { "$_/draw/{event}" } qw(/api/queue/admin /api/admin/vwr)) {
+    call(GET => $beacon, 'not told', @operator, @drawn);
+    call(GET => $beacon, 'no draw', @operator, @sale);
+    is call(POST => $beacon, 'no draw', @operator, @sale,
+            json => { beacon => 'ab' x 16 })->json->{code}, 'NO_DRAW', 'code';
+    call(POST => $beacon, 'no value', @operator, @drawn, json => {});
+    call(POST => $beacon, 'too early', @operator, @drawn,
+         json => { beacon => 'ab' x 16 });
+}
+call(PUT => $times, 'open', @operator, @drawn,
+     json => { starts => '2020-01-01T00:00:00Z' });
+wait_until { get($port, '/vwr-api/draw/lots')->json->{lots} };
+call(GET => $draw, 'counted', @drawn);
+for my $set (map { "$_/schedule/{event}" } qw(/api/queue/admin /api/admin/vwr)) {
+    is call(PUT => $set, 'drawn', @operator, @drawn, json => {})->json->{code},
+        'DRAWN', 'its code';
+    call(DELETE => $set, 'drawn', @operator, @drawn);
+}
+for my $beacon (map { "$_/draw/{event}" } qw(/api/queue/admin /api/admin/vwr)) {
+    call(POST => $beacon, 'told', @operator, @drawn,
+         json => { beacon => 'AB' x 16 });
+    call(POST => $beacon, 'another', @operator, @drawn,
+         json => { beacon => 'ac' x 16 });
+    call(GET => $beacon, 'told', @operator, @drawn);
+}
+wait_until { get($port, '/vwr-api/draw/lots')->json->{seed} };
+call(GET => $draw, 'drawn', @drawn);
+call(GET => $poll, 'drawn', @drawn, ticket => $mine->{requestId}, headers =>
+     [ 'x-admission-visitor' => $mine->{visitor} ]);
+
 call(PUT => "/api/admin/vwr/notice/{event}", 'set', @operator,
      event => 'none', json => { en => 'y' });
 wait_until { get($port, '/vwr-api/status/none')->json->{notice} };
@@ -376,6 +474,29 @@ call(POST => $deactivate, 'deactivate', @operator);
 
 
 # ---- health
+
+# streams: their first message
+
+sub stream ($path, $uri, $what, %opt) {
+    my $stream = Admission::Stream->open($opt{port} // $port, $uri, %opt);
+    my $at = [ 'paths', $path, 'get', 'responses', 200, 'content',
+               'text/event-stream', 'schema' ];
+
+    $seen{"GET $path"}{200} = 1;
+    is_deeply [ map { "$_" } $api->validate($stream->message, $api->get($at)) ],
+        [], "$path, $what";
+}
+
+my ($of_user, $of_ticket) = ('/api/queue/stream/{event}',
+                             '/vwr-api/stream/{event}/{requestId}');
+
+stream($of_user, '/api/queue/stream/full', 'not in', bearer => $user{cho});
+queue(GET => $of_user, 'cho', 'sold out', @seated, query => 'join=1');
+is post($port, '/tier1/queue/check/concert', bearer => $user{ann})->status, 200,
+    'in';
+stream($of_user, '/api/queue/stream/concert', 'in', bearer => $user{ann});
+stream($of_ticket, "/vwr-api/stream/seated/$lot->{requestId}", 'of a ticket',
+       headers => [ 'x-admission-visitor' => $lot->{visitor} ]);
 
 call(GET => '/healthz', 'live');
 wait_until { get($port, '/readyz')->status == 200 } 20;
@@ -433,6 +554,8 @@ sub number ($path) {
            : $path =~ /slots/ ? (query => 'slots=1')
            : $path =~ /complete/ ? (query => 'user=ann')
            : $path =~ /rate/ ? (query => 'rate=1')
+           : $path =~ /schedule/ ? (json => {})
+           : $path =~ m{admin.*/draw/} ? (json => { beacon => 'ab' x 16 })
            : $path =~ /notice/ ? (json => { en => 'x' }) : ();
 }
 
@@ -440,8 +563,13 @@ my %refused = (
     400 => sub ($m, $p) {
         call($m, $p, "$m $p", who($p), event => 'a%20b', query => 'limit=0');
     },
-    401 => sub ($m, $p) { call($m, $p, "$m $p", number($p)) },
+    401 => sub ($m, $p) {
+        call($m, $p, "$m $p", number($p), $p =~ /assign/ ? @drawn : ());
+    },
     403 => sub ($m, $p) {
+        return call($m, $p, "$m $p", stranger($p), query => 'join=1')
+            if $p =~ m{/stream/};
+
         my $r = call($m, $p, "$m $p",
                      $m eq 'GET' ? (bearer => $user{ann}) : stranger($p));
         is $r->json->{code}, $m eq 'GET' ? 'FORBIDDEN' : 'CROSS_SITE',
@@ -452,7 +580,10 @@ my %refused = (
     },
     413 => sub ($m, $p) {
         call($m, $p, "$m $p", who($p), number($p), body => ' ' x 5000,
-             $p =~ /notice/ ? (json => { en => 'x' x 5000 }) : ());
+             $p =~ /notice/ ? (json => { en => 'x' x 5000 })
+             : $p =~ /schedule/ ? (json => { opens => 'x' x 5000 })
+             : $p =~ m{admin.*/draw/} ? (json => { beacon => 'a' x 5000 })
+             : ());
     },
     429 => sub ($m, $p) {
         my $uri = $p =~ s/\{event\}/concert/r =~ s/\{requestId\}/x/r;

@@ -340,12 +340,13 @@ subtest 'a long line' => sub {
     my $score = $redis->cmd('ZSCORE', '{big}:queue', 'first');
     my $now = int(time * 1000);
 
-    for my $k (0 .. 24) {
-        $redis->cmd('ZADD', '{big}:queue',
-                    map { $score + 2 * (100 * $k + $_), "b$k-$_" } 1 .. 100);
-        $redis->cmd('ZADD', '{big}:seen',
-                    map { $now, "b$k-$_" } 1 .. 100);
-    }
+    # at once: a step in the middle would tell that it is full, and who is there
+    # by then
+
+    my @there = map { my $k = $_; map { "b$k-$_" } 1 .. 100 } 0 .. 24;
+    $redis->cmd('ZADD', '{big}:seen', map { $now, $_ } @there);
+    $redis->cmd('ZADD', '{big}:queue',
+                map { $score + 2 * ($_ + 1), $there[$_] } 0 .. $#there);
 
     ok knows(1, 'big'), 'a host knows who is in it';
     is scalar(grep { join_as(1, "b$_-7", 'big')->status != 200 } 0 .. 24), 0,

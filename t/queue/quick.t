@@ -15,7 +15,7 @@ srand $seed;
 
 my @KEYS = qw(queue active seen active-seen done revoked threshold epoch state
               admitted used cleared leaving rate vwr admissions lost
-              slots sold ended completed notice);
+              slots sold ended completed moved schedule notice);
 
 # active_ttl, session_max, claim_ttl, seen_ttl, restore_wait, admit_interval,
 # admit_batch, token_ttl, no stream
@@ -89,7 +89,7 @@ sub both ($script, $host, @args) {
     for my $side (qw(fast slow)) {
         $reply = $redis->cmd('EVALSHA', $sha{$side}{$script}, scalar @KEYS,
                              (map { "{$side}:$_" } @KEYS), 'e', $threshold,
-                             @CONF, $slots, @$host, @touch, $wall, @args);
+                             @CONF, $slots, 0, 0, @$host, @touch, $wall, @args);
         $answer{$side} = json_encode($reply);
     }
 
@@ -111,7 +111,7 @@ sub both ($script, $host, @args) {
 sub history ($n, $calls) {
     my (@places, @entries);
     my @users = map { "u$_" } 1 .. 3 + rand 10;
-    my $nothing = [ 0, 0, 0, 0, -1, -1, -1, 0 ];
+    my $nothing = [ 0, 0, 0, 0, -1, -1, -1, 0, -1, 0 ];
     my @known = ($nothing);
     my $wild = $n & 4;              # the clock
 
@@ -150,7 +150,7 @@ sub history ($n, $calls) {
                           ? grep { $_->[0] eq $user } @entries : ();
 
             $reply = both('check', $host, $user, pick(0, 0, 0, 1, 1, 2, 3, 4,
-                                                        5, 5),
+                                                        5, 5), pick(0, 0, 0, 1),
                           @tier1, $entry ? @$entry[1, 2] : (0, 0),
                           $pass, @most, pick((0) x 9, 1), map { @$_[1 .. 3] } @shown)
                      // return;
@@ -173,7 +173,9 @@ sub history ($n, $calls) {
                      // return;
 
         } elsif ($x < 0.93) {
-            $reply = both('step', $host, 0, pick([ -1, -1 ], [ 0, 0 ])->@*)
+            $reply = both('step', $host, 0, pick([ -1, -1 ], [ 0, 0 ])->@*,
+                          pick([ 0, -1 ], [ 3, -1 ],
+                               [ 3, $us - int rand 1e7 ])->@*)
                      // return;
 
         } elsif ($x < 0.98) {
@@ -191,7 +193,7 @@ sub history ($n, $calls) {
             next;
         }
 
-        push @known, [ @$reply[7, 6, 3, 13, 12, 20, 21],
+        push @known, [ @$reply[7, 6, 3, 13, 12, 20, 21], 0, -1,
                        rand() < 0.3 ? 1 : 0 ];
     }
 

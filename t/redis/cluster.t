@@ -57,14 +57,18 @@ for my $event (@events) {
     is assign($site, 0, {}, event => $event)->json->{position}, 1,
        "$event: a ticket";
     is $site->admin(GET => 'notice/%s')->status, 200, "$event: a notice";
+    is $site->admin(GET => 'schedule/%s')->status, 200, "$event: times";
+    is $site->admin(GET => 'draw/%s')->json->{code}, 'NO_DRAW', "$event: no draw";
 }
 
 my @scripts = map { m{(\w+)\.lua$} } glob root . '/lua/*.lua';
 
 # those of rate limits run in limit_cluster.t, and what is asked about a token
 # whose end was forgotten in revocation_full.t; what is needed is tried on the
-# node of one key
-@scripts = grep { !/^limit|^queue_revoked$|^needs$|_lib$/ } @scripts;
+# node of one key; heartbeats, and joins that come together, have the keys of
+# queue_leave
+@scripts = grep { !/^limit|^queue_(revoked|beat|join)$|^needs$|_lib$/ }
+           @scripts;
 
 cmp_ok scalar(@scripts), '>=', 7, 'all scripts are known here';
 

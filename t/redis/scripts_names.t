@@ -126,7 +126,7 @@ wrong('an answer without its last field', 'vwr_lib.lua',
 wrong('a library that is not there', 'queue_leave.lua', qr/queue_lib\.lua/,
       'queue_lab.lua', qr/queue_lab\.lua: not found/);
 
-put('names.h', $header =~ s/(\w+)_COUNT = /$1_MORE = 99,\n    $&/r);
+put('names.h', $header =~ s/(\w+_ARG_\w+)_COUNT = /$1_MORE = 99,\n    $&/r);
 ($status, $said) = embed('-c', 'names.h', @c);
 isnt $status, 0, 'an argument that C does not give stops the build';
 like $said, qr/_MORE: no C file has it/, 'which says so';

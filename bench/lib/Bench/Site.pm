@@ -167,6 +167,7 @@ sub http () {
             default  threshold=1000;
             few      threshold=0;
             many     threshold=0;
+            view     threshold=0;
             long     threshold=0;
             waiting  vwr=on vwr_rate=0;
             passed   vwr=on vwr_rate=0;

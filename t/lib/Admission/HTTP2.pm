@@ -64,10 +64,28 @@ sub close ($self) {
 # The body of the response on a stream, undef if it does not end in time.
 
 sub body ($self, $stream, $timeout = 10) {
+    return $self->frames($timeout, sub { $self->{ended}{$stream} })
+           ? $self->{bodies}{$stream} // '' : undef;
+}
+
+
+# The body of one that has no end yet, when there is something in it; undef if
+# that does not come in time.
+
+sub part ($self, $stream, $pattern, $timeout = 10) {
+    return $self->frames($timeout, sub {
+               ($self->{bodies}{$stream} // '') =~ $pattern
+           }) ? $self->{bodies}{$stream} : undef;
+}
+
+
+# Reads frames until that is so.
+
+sub frames ($self, $timeout, $until) {
     my $end = time + $timeout * Admission::Test::slow;
     my $connection = $self->{connection};
 
-    while (!$self->{ended}{$stream}) {
+    while (!$until->()) {
         my $head = substr $connection->{buffer}, 0, 9;
         my $length = length $head < 9 ? 0 : unpack 'N', "\0$head";
 
@@ -82,7 +100,7 @@ sub body ($self, $stream, $timeout = 10) {
         $self->take(unpack('x3 C C N', $head), $payload);
     }
 
-    return $self->{bodies}{$stream} // '';
+    return 1;
 }
 
 

@@ -12,20 +12,23 @@ use Admission::Test;
 my %KEYS = map { ($_ => [ Admission::Scripts::listed("vwr_$_" => 'keys') ]) }
            qw(assign step admin);
 
-my @HOST = qw(clock activation next serving active set_by api_rate changed
-              issue wall);
+my @SALE = qw(sale opens starts closes);
+my @HOST = qw(order lots drawn base ready clock activation next serving active
+              set_by api_rate changed issue wall);
 
 my %ANSWER = map { ($_ => [ Admission::Scripts::listed("vwr_$_" => 'reply') ]) }
              qw(assign step admin);
 
-my @NOTHING = (api_rate => -1, set_by => 'api');
+my @NOTHING = (api_rate => -1, set_by => 'api', opens => -1);
 
 
-# event, rate and burst of its line of admission_events
+# event, rate, burst, opens, starts and closes (us) of its line of
+# admission_events; draw: 1 for order=draw, 2 with a beacon
 # edit  a function that the text of each script goes through
 
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', rate => 50, burst => -1,
+                       opens => 0, starts => 0, closes => 0, draw => 0,
                        host => { @NOTHING }, %opt }, $class;
 
     for my $name (qw(assign step admin)) {
@@ -65,7 +68,9 @@ sub call ($self, $name, @args) {
 
     my $reply = $self->{redis}->cmd(
         'EVALSHA', $self->{sha}{$name}, scalar $KEYS{$name}->@*,
-        (map { $self->key($_) } $KEYS{$name}->@*), @$self{qw(rate burst)},
+        (map { $self->key($_) } $KEYS{$name}->@*),
+        @$self{qw(rate burst opens starts closes)},
+        (map { $host->{$_} // 0 } @SALE), $self->{draw},
         (map { $host->{$_} // 0 } @HOST), @args);
 
     my %answer;
@@ -81,7 +86,8 @@ sub step ($self)             { return $self->call('step') }
 
 sub assign ($self, $n = 1, %opt) {
     return $self->call('assign', $n, $opt{max_queue} // -1,
-                       $opt{max_wait} // 0, $opt{measured} // -1);
+                       $opt{max_wait} // 0, $opt{measured} // -1,
+                       $opt{user} // '');
 }
 
 # look, activate, restart, resume, deactivate, advance, rate, unrate, config

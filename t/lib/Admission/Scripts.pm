@@ -8,22 +8,25 @@ use v5.36;
 use Admission::Test;
 
 my %KEYS = map { ($_ => [ listed("queue_$_" => 'keys') ]) }
-           qw(check leave step admin complete);
+           qw(check leave step admin complete beat join);
 
 my @CONF = qw(threshold active_ttl session_max claim_ttl seen_ttl
-              restore_wait admit_interval admit_batch token_ttl stream slots);
+              restore_wait admit_interval admit_batch token_ttl stream slots
+              starts order);
 
 my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                claim_ttl => 120_000, seen_ttl => 600_000,
                restore_wait => 60_000, admit_interval => 100,
                admit_batch => 100, token_ttl => 600_000, stream => 1,
-               slots => -1, max_queue => -1, max_wait => 0, unbound => 0);
+               slots => -1, starts => 0, order => 0, max_queue => -1,
+               max_wait => 0, unbound => 0);
 
-my @HOST = qw(epoch clock active clear api_threshold seats sold
+my @HOST = qw(epoch clock active clear api_threshold seats sold sale starts
               brief ms in_touch wall);
 
 # the fields of the answer, as the longest one has them
 my @ANSWER = listed(queue_step => 'reply');
+my %OTHER = map { ($_ => [ listed("queue_$_" => 'reply') ]) } qw(beat join);
 
 my @STATES = qw(out waiting in used needs_tier1 ready full too_long sold_out
                 not_here bought);
@@ -46,7 +49,7 @@ sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', host => {}, %DEFAULT,
                        %opt }, $class;
 
-    for my $name (qw(check leave step admin complete)) {
+    for my $name (qw(check leave step admin complete beat join)) {
         my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
                                 root . "/lua/queue_$name.lua");
         $self->{edit}->() for $self->{edit} ? $text : ();
@@ -63,7 +66,7 @@ sub key ($self, $name) { return "{$self->{event}}:$name" }
 # What a script answers, by name; "state" as a word.
 
 sub call ($self, $name, @args) {
-    my %host = (api_threshold => -1, seats => -1, sold => -1,
+    my %host = (api_threshold => -1, seats => -1, sold => -1, starts => -1,
                 $self->{host}->%*);
 
     my $reply = $self->{redis}->cmd(
@@ -72,13 +75,14 @@ sub call ($self, $name, @args) {
         (map { $host{$_} // 0 } @HOST), @args);
 
     my %answer;
-    @answer{@ANSWER} = @$reply;
+    @answer{ $OTHER{$name} ? $OTHER{$name}->@* : @ANSWER } = @$reply;
     $answer{state} = $STATES[$answer{state}];
     return \%answer;
 }
 
 
 # mode  check (default), status, heartbeat, restore, report or away
+# looks 1 of a stream
 # tier1 {at, act, adm}, entry {adm, exp}
 # place what an answer said, or several of them in an array
 # pass  {at} of the ticket by whose token one may join at all
@@ -92,7 +96,7 @@ sub ask ($self, $user, %opt) {
     $places = [ $places ] if ref $places eq 'HASH';
 
     return $self->call(
-        'check', $user, $modes{ $opt{mode} // 'check' },
+        'check', $user, $modes{ $opt{mode} // 'check' }, $opt{looks} // 0,
         $t1->{at} // 0, $t1->{act} // 0,
         ($t1->{adm} ? $t1->{adm} + $self->{token_ttl} * 1000 : 0),
         $entry->{adm} // 0, $entry->{exp} // 0, $opt{pass} // 0,
@@ -107,10 +111,23 @@ sub leave ($self, $user, $beacon = 0, $held = 0) {
     return $self->call('leave', $user, $beacon ? 1 : 0, $held);
 }
 
-# waiting, inside: the scores from which on members are told
+# waiting, inside: the scores from which on members are told; view: so many of
+# the head one by one, gone: who is gone since then
 
-sub step ($self, $since = 0, $waiting = -1, $inside = -1) {
-    return $self->call('step', $since, $waiting, $inside);
+sub step ($self, $since = 0, $waiting = -1, $inside = -1, $view = 0,
+          $gone = -1) {
+    return $self->call('step', $since, $waiting, $inside, $view, $gone);
+}
+
+# Users, and the places that they show, { user, place (what an answer said) and
+# away, ... }; "again" of the answer is who is to ask.
+
+sub beat ($self, @who) {
+    return $self->call('beat', map {
+        my $place = $_->{place};
+        ($_->{user}, $place->{score},
+         "$place->{clock} $place->{epoch} " . ($_->{away} ? 1 : 0))
+    } @who);
 }
 
 # given: so many are sold at least, of seats that are set; -1: nothing is said
@@ -123,6 +140,23 @@ sub admin ($self, $what = 'look', $value = 0, $given = -1) {
 
 sub complete ($self, $user, $adm = 0, $seats = 1, $by = 0) {
     return $self->call('complete', $user, $adm, $seats, $by);
+}
+
+
+# Users who join together: { state, position, score, clock } of each, and the
+# answer.
+
+sub join_all ($self, @users) {
+    my $answer = $self->call('join', @$self{qw(max_queue max_wait)}, @users);
+    my @stands = $answer->{stands}->@*;
+    my @each;
+
+    while (my ($state, @n) = splice @stands, 0, 4) {
+        my %one = (state => $STATES[$state]);
+        @one{qw(position score clock)} = @n;
+        push @each, \%one;
+    }
+    return (\@each, $answer);
 }
 
 

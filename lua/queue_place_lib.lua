@@ -1,0 +1,49 @@
+-- Which places count, and where their holders stand by them: of q.user, who
+-- shows an entry token of q.e_adm (0: none).
+
+-- A brief event goes once nobody is left in it, and who left with it: a place
+-- of a life before that may be of anybody.  Who was in line when data was lost
+-- has one that is not as old.
+function q.is_faded(at, life)
+  return q.brief and life ~= q.epoch
+         and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
+end
+
+-- Those issued since their holder was last let in (and came) or left, and since
+-- the queue was last cleared.  One of an earlier life tells of a loss of data.
+function q.place_counts(at, life, done)
+  q.clock = math.max(q.clock, at <= q.far and at or 0)
+  if at <= done or at <= q.clear or at <= q.e_adm or at > q.far
+     or q.is_faded(at, life)
+  then
+    return false
+  end
+  if life ~= q.epoch then
+    q.live()
+    if at < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
+      q.begin_restore()
+    end
+  end
+  q.hear_time(at)
+  return true
+end
+
+-- No two users share a score: a tie would leave the order to the alphabet.
+function q.free_score(score)
+  for _ = 1, 16 do
+    local s = q.int(score)
+    local holder = call('ZRANGEBYSCORE', k.queue, s, s, 'LIMIT', 0, 1)[1]
+    if not holder or holder == q.user then
+      break
+    end
+    score = score + 2
+  end
+  return score
+end
+
+-- A user stands further ahead than before: what hosts tell by a place of
+-- before is to be asked about.
+function q.note_moved(user)
+  call('ZADD', k.moved, q.int(q.tick()), user)
+  q.touch(k.moved)
+end

@@ -1,0 +1,88 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What belongs to the draw of a sale besides its numbers, which are the room's
+ * (event.h): the commitment, the source of the beacon and its value.  A few
+ * events have a draw; Redis keeps these once they are known, and hosts bring
+ * back what it lost.
+ */
+
+
+#ifndef _NGX_ADM_HOST_DRAW_H_INCLUDED_
+#define _NGX_ADM_HOST_DRAW_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../token/draw.h"
+#include "event.h"
+#include "settings.h"
+#include "zone.h"
+
+
+extern ngx_adm_zone_part_t  ngx_adm_draw_part;
+
+
+/* order= of an event, as scripts have it */
+#define NGX_ADM_ORDER_ARRIVAL  0
+#define NGX_ADM_ORDER_DRAW     1
+#define NGX_ADM_ORDER_BEACON   2
+
+
+/* of an activation; what is empty is not known */
+typedef struct {
+    int64_t         activation;
+    int64_t         committed;   /* us, Redis's time */
+    u_short         commitment;  /* bytes: none, or all of them */
+    u_short         source;
+    u_short         beacon;
+    u_char          commitment_text[NGX_ADM_DRAW_SIZE];
+    u_char          source_text[NGX_ADM_DRAW_SOURCE_MAX];
+    u_char          beacon_text[NGX_ADM_DRAW_BEACON_MAX];
+} ngx_adm_drawn_t;
+
+
+/* order of an event, by its line */
+ngx_uint_t ngx_adm_order(ngx_adm_event_conf_t *conf);
+
+/*
+ * Whether a room's lots are counted, as a later answer of Redis than that said
+ * again, and whether all that makes the draw is there, likewise.
+ */
+ngx_uint_t ngx_adm_draw_counted(ngx_adm_room_t *room);
+ngx_uint_t ngx_adm_draw_ready(ngx_adm_room_t *room);
+
+/* what the host knows of the activation; all is 0 if that is nothing */
+void ngx_adm_draw_known(ngx_str_t *event, int64_t activation,
+    ngx_adm_drawn_t *drawn);
+
+/*
+ * Calls of the script.  They return, complete and cancel as those of
+ * queue/queue.h do.  commitment, in bytes, or NULL: of the activation, by a key
+ * of the caller's.  done NULL: nobody is to be told.
+ */
+typedef enum {
+    NGX_ADM_DRAW_TOLD = 0,       /* what stands, of a look */
+    NGX_ADM_DRAW_SET,            /* the value */
+    NGX_ADM_DRAW_NONE,           /* there is no draw */
+    NGX_ADM_DRAW_NO_BEACON,      /* which waits for one */
+    NGX_ADM_DRAW_NOT_COUNTED,    /* the lots are */
+    NGX_ADM_DRAW_OTHER           /* another value stands */
+} ngx_adm_draw_result_e;
+
+typedef void (*ngx_adm_draw_done_pt)(void *data, ngx_int_t rc,
+    ngx_adm_draw_result_e result, int64_t us);
+
+/* beacon: in hexadecimal; NULL: a look */
+ngx_adm_redis_call_t *ngx_adm_draw_call(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, int64_t activation, u_char *commitment,
+    ngx_str_t *beacon, ngx_adm_draw_done_pt done, void *data);
+
+
+/* of draw.c, for draw_call.c: takes what Redis says */
+void ngx_adm_draw_note(ngx_str_t *event, ngx_adm_drawn_t *drawn);
+
+
+#endif /* _NGX_ADM_HOST_DRAW_H_INCLUDED_ */

@@ -1,0 +1,129 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A sale with a time: when an event opens, starts and closes, by its line of
+ * the configuration or as an operator set it, and the phase that it is in, by
+ * Redis's time.  What an operator set is in the zone; answers of the scripts of
+ * both tiers bring it.
+ */
+
+
+#ifndef _NGX_ADM_HOST_SALE_H_INCLUDED_
+#define _NGX_ADM_HOST_SALE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "event.h"
+#include "settings.h"
+#include "zone.h"
+
+
+extern ngx_adm_zone_part_t  ngx_adm_sale_part;
+
+
+/* times that an operator set; us of Redis, 0: there is none */
+typedef struct {
+    int64_t              version;        /* us: when they were set, or unset; 0:
+                                            never */
+    int64_t              opens;          /* -1: they are not set */
+    int64_t              starts;
+    int64_t              closes;
+    unsigned             refused:1;      /* of an answer: not changed, since the
+                                            lots are counted */
+} ngx_adm_sale_set_t;
+
+
+typedef enum {
+    NGX_ADM_PHASE_NONE = 0,              /* it has no times */
+    NGX_ADM_PHASE_BEFORE,
+    NGX_ADM_PHASE_GATHERING,
+    NGX_ADM_PHASE_OPEN,
+    NGX_ADM_PHASE_CLOSED
+} ngx_adm_phase_e;
+
+
+/* what counts now */
+typedef struct {
+    ngx_adm_phase_e      phase;
+    int64_t              opens;          /* as above */
+    int64_t              starts;
+    int64_t              closes;
+    int64_t              now;
+    unsigned             set:1;          /* by an operator */
+} ngx_adm_sale_t;
+
+
+/* by ngx_adm_phase_e, as answers say it */
+extern ngx_str_t  ngx_adm_phase_names[];
+
+
+/* takes the lock, unless no operator set anything; conf NULL: there is none */
+ngx_adm_phase_e ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_sale_t *sale);
+
+/* the phase that those times say */
+ngx_adm_phase_e ngx_adm_sale_phase(ngx_adm_sale_t *sale);
+
+/* s, rounded up, until the sale opens, or starts: before, gathering; else 0 */
+int64_t ngx_adm_sale_rest(ngx_adm_sale_t *sale);
+
+/*
+ * Whether its waiting room is to be active, as the scripts see to with the next
+ * call of theirs: see v.open() of lua/vwr_lib.lua.
+ */
+ngx_uint_t ngx_adm_sale_pending(ngx_adm_sale_t *sale,
+    ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
+
+
+/* what an operator set, as the host knows; all 0, and opens -1: nothing */
+void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
+
+/*
+ * Takes what Redis said: the latest stands.  Returns 1 if the host knows of
+ * later times than Redis does, which it has lost.
+ */
+ngx_uint_t ngx_adm_sale_note(ngx_str_t *event, ngx_adm_sale_set_t *set);
+
+/* whether an operator set those of any event, or did; lock-free */
+ngx_uint_t ngx_adm_sale_any(void);
+
+/* whether the event is to be listed with the active rooms now: once a minute;
+   after a failure of that the next one tries */
+ngx_uint_t ngx_adm_sale_mark(ngx_str_t *event);
+void ngx_adm_sale_unmark(ngx_str_t *event);
+
+/*
+ * The next events of which an operator set the times, at most max, after the
+ * one of that key (0: from the first on), which moves on; ids are pushed as
+ * ngx_str_t, of pool.  Returns how many.
+ */
+ngx_uint_t ngx_adm_sale_next(ngx_pool_t *pool, ngx_array_t *ids,
+    ngx_uint_t max, ngx_rbtree_key_t *key);
+
+
+/*
+ * Calls of the script.  They return, complete and cancel as those of
+ * queue/queue.h do: rc NGX_OK: set is what stands, which the host remembers, as
+ * of us, Redis's time.  done NULL: nobody is to be told.
+ */
+typedef enum {
+    NGX_ADM_SALE_LOOK = 0,
+    NGX_ADM_SALE_SET,
+    NGX_ADM_SALE_UNSET
+} ngx_adm_sale_what_e;
+
+typedef void (*ngx_adm_sale_done_pt)(void *data, ngx_int_t rc,
+    ngx_adm_sale_set_t *set, int64_t us);
+
+ngx_adm_redis_call_t *ngx_adm_sale_call(ngx_adm_sale_what_e what,
+    ngx_adm_sale_set_t *to, ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_sale_done_pt done, void *data);
+
+/* what an answer of another script tells: if Redis lost it, it gets it back */
+void ngx_adm_sale_heard(ngx_str_t *event, ngx_adm_sale_set_t *set);
+
+
+#endif /* _NGX_ADM_HOST_SALE_H_INCLUDED_ */

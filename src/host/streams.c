@@ -1,0 +1,77 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * A table by the slot that a process has in the master's; in a small zone, of
+ * which it would be too much, some share an entry.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+
+#include "streams.h"
+
+
+/* of the zone, one part is the table */
+#define NGX_ADM_STREAMS_SHARE  256
+
+
+static size_t ngx_adm_streams_more(size_t zone);
+static void ngx_adm_streams_use(ngx_adm_zone_t *zone);
+
+
+ngx_adm_zone_part_t  ngx_adm_streams_part = {
+    .more = ngx_adm_streams_more,
+    .use = ngx_adm_streams_use };
+
+
+#define ngx_adm_streams_entries()                                             \
+    (ngx_adm_streams_more(ngx_adm_zone_size()) / sizeof(uint32_t))
+
+
+static size_t
+ngx_adm_streams_more(size_t zone)
+{
+    return ngx_min(NGX_MAX_PROCESSES,
+                   zone / NGX_ADM_STREAMS_SHARE / sizeof(uint32_t))
+           * sizeof(uint32_t);
+}
+
+
+static void
+ngx_adm_streams_use(ngx_adm_zone_t *zone)
+{
+    if (zone && ngx_process == NGX_PROCESS_WORKER) {
+        ngx_adm_streams_note(0);
+    }
+}
+
+
+void
+ngx_adm_streams_note(ngx_uint_t n)
+{
+    uint32_t  *open;
+
+    open = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+
+    open[ngx_process_slot % ngx_adm_streams_entries()] = (uint32_t) n;
+}
+
+
+ngx_uint_t
+ngx_adm_streams_open(void)
+{
+    uint32_t    *open;
+    ngx_uint_t   i, n;
+
+    open = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+    n = 0;
+
+    for (i = 0; i < ngx_adm_streams_entries(); i++) {
+        n += open[i];
+    }
+
+    return n;
+}

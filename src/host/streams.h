@@ -1,0 +1,31 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * How many streams the workers of a host have open.  Lock-free: each process
+ * has a number of its own, and the one that replaces a worker that was killed
+ * begins anew.
+ */
+
+
+#ifndef _NGX_ADM_HOST_STREAMS_H_INCLUDED_
+#define _NGX_ADM_HOST_STREAMS_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "zone.h"
+
+
+extern ngx_adm_zone_part_t  ngx_adm_streams_part;
+
+
+/* this worker has so many */
+void ngx_adm_streams_note(ngx_uint_t n);
+
+/* all of them have */
+ngx_uint_t ngx_adm_streams_open(void);
+
+
+#endif /* _NGX_ADM_HOST_STREAMS_H_INCLUDED_ */

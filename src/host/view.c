@@ -1,0 +1,698 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Between two points of a line users are taken to have come evenly: that is off
+ * by no more than the points are apart, a thousandth of the line, or 10.  Who
+ * was let in since it was asked for is known by the count of admissions that
+ * every answer of Redis brings, and all behind have moved up by so many.
+ *
+ * What gone.c has no room for any more its event has forgotten: places of
+ * before that are asked about.
+ *
+ * Views are bounded all together, and the one unused for longest goes first.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "event_node.h"
+#include "gone.h"
+#include "view.h"
+
+
+#define NGX_ADM_VIEW_PART      16        /* of the zone one part are views, at
+                                            most */
+#define NGX_ADM_VIEW_RENEW     400       /* ms, before another one is asked
+                                            for: steps come every 500 at most */
+#define NGX_ADM_VIEW_WANTED    10000     /* ms, for which a look has it renewed,
+                                            */
+#define NGX_ADM_VIEW_KEPT      60000     /* and it is kept */
+#define NGX_ADM_VIEW_RESUMED   30000     /* ms without, after which it begins
+                                            anew rather than to ask for all who
+                                            have gone meanwhile */
+#define NGX_ADM_VIEW_HEAD      500       /* users, at least */
+
+#define NGX_ADM_VIEW_USER      256       /* bytes */
+
+
+typedef struct {
+    ngx_rbtree_node_t           node;       /* of the event */
+    ngx_queue_t                 lru;        /* latest wanted first */
+    ngx_msec_t                  wanted;
+    ngx_msec_t                  asked;      /* last, by a step */
+    ngx_msec_t                  issued;     /* that of the view */
+    ngx_uint_t                  serial;
+    int64_t                     from;       /* us: what is older is not known;
+                                               0: nothing is */
+    int64_t                     told;       /* us: who is gone is, up to then */
+    ngx_uint_t                  reach;
+    ngx_adm_view_news_t         news;       /* npoints 0: there is no view */
+    size_t                      room;       /* of the points, bytes */
+} ngx_adm_view_node_t;
+
+
+typedef struct {
+    ngx_rbtree_t                tree;
+    ngx_rbtree_node_t           sentinel;
+    ngx_queue_t                 lru;
+    ngx_uint_t                  n;
+    size_t                      bytes;      /* that their points take */
+    ngx_uint_t                  serials;
+} ngx_adm_views_t;
+
+
+#define ngx_adm_views_of(zone)                                                \
+    ((ngx_adm_views_t *)                                                      \
+        ngx_adm_zone_data(zone, &ngx_adm_view_part))
+
+
+static void ngx_adm_view_empty(ngx_adm_zone_t *zone);
+static ngx_uint_t ngx_adm_view_yield(ngx_adm_zone_t *zone);
+static void ngx_adm_view_event_free(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en);
+static void ngx_adm_view_free_locked(ngx_adm_zone_t *zone,
+    ngx_adm_view_node_t *vn);
+static ngx_adm_view_node_t *ngx_adm_view_of_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en);
+static ngx_adm_view_node_t *ngx_adm_view_want_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en);
+static ngx_uint_t ngx_adm_view_is_good_locked(ngx_adm_event_node_t *en,
+    ngx_adm_view_node_t *vn);
+static int64_t ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
+    ngx_uint_t *exact);
+static int64_t ngx_adm_view_rank(ngx_adm_view_news_t *news, ngx_uint_t point);
+static ngx_uint_t ngx_adm_view_reach(ngx_adm_event_conf_t *conf);
+static ngx_int_t ngx_adm_view_points_locked(ngx_adm_zone_t *zone,
+    ngx_adm_view_node_t *vn, ngx_adm_view_news_t *news);
+
+
+ngx_adm_zone_part_t  ngx_adm_view_part = {
+    .size = sizeof(ngx_adm_views_t),
+    .empty = ngx_adm_view_empty,
+    .yield = ngx_adm_view_yield,
+    .event_free = ngx_adm_view_event_free };
+
+
+static void
+ngx_adm_view_empty(ngx_adm_zone_t *zone)
+{
+    ngx_adm_views_t  *views;
+
+    views = ngx_adm_views_of(zone);
+
+    ngx_rbtree_init(&views->tree, &views->sentinel, ngx_rbtree_insert_value);
+    ngx_queue_init(&views->lru);
+
+    views->n = 0;
+    views->bytes = 0;
+}
+
+
+static ngx_uint_t
+ngx_adm_view_yield(ngx_adm_zone_t *zone)
+{
+    ngx_adm_views_t  *views;
+
+    views = ngx_adm_views_of(zone);
+
+    if (ngx_queue_empty(&views->lru)) {
+        return 0;
+    }
+
+    ngx_adm_view_free_locked(zone, ngx_queue_data(ngx_queue_last(&views->lru),
+                                                  ngx_adm_view_node_t, lru));
+    return 1;
+}
+
+
+static void
+ngx_adm_view_event_free(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+{
+    ngx_adm_view_node_t  *vn;
+
+    vn = ngx_adm_view_of_locked(zone, en);
+
+    if (vn) {
+        ngx_adm_view_free_locked(zone, vn);
+    }
+}
+
+
+static void
+ngx_adm_view_free_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn)
+{
+    ngx_adm_views_t  *views;
+
+    views = ngx_adm_views_of(zone);
+
+    if (vn->news.points) {
+        ngx_slab_free_locked(zone->shpool, vn->news.points);
+        views->bytes -= vn->room;
+    }
+
+    ngx_queue_remove(&vn->lru);
+    ngx_rbtree_delete(&views->tree, &vn->node);
+    ngx_slab_free_locked(zone->shpool, vn);
+    ngx_adm_gone_unuse_locked(zone);
+
+    views->n--;
+}
+
+
+static ngx_adm_view_node_t *
+ngx_adm_view_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+{
+    ngx_adm_views_t  *views;
+
+    views = ngx_adm_views_of(zone);
+
+    /* of an event that is gone no more than the address is looked at */
+
+    return (en && views->n)
+           ? (ngx_adm_view_node_t *)
+                 ngx_adm_event_find_locked(&views->tree, en)
+           : NULL;
+}
+
+
+/* the event's, made if need be, which somebody asks for; NULL: no room */
+
+static ngx_adm_view_node_t *
+ngx_adm_view_want_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+{
+    ngx_adm_views_t      *views;
+    ngx_adm_view_node_t  *vn;
+
+    views = ngx_adm_views_of(zone);
+
+    vn = ngx_adm_view_of_locked(zone, en);
+
+    if (vn) {
+        if (ngx_adm_since(vn->wanted) > NGX_ADM_VIEW_RENEW) {
+            ngx_queue_remove(&vn->lru);
+            ngx_queue_insert_head(&views->lru, &vn->lru);
+
+            vn->wanted = ngx_current_msec;
+        }
+
+        return vn;
+    }
+
+    /* not at the cost of others: it does without */
+
+    if (ngx_adm_gone_use_locked(zone) != NGX_OK) {
+        return NULL;
+    }
+
+    vn = ngx_slab_calloc_locked(zone->shpool, sizeof(ngx_adm_view_node_t));
+    if (vn == NULL) {
+        ngx_adm_gone_unuse_locked(zone);
+        return NULL;
+    }
+
+    vn->wanted = ngx_current_msec;
+    vn->asked = ngx_current_msec - NGX_ADM_VIEW_RENEW;
+
+    ngx_adm_event_keep_locked(&views->tree, &vn->node, en);
+    ngx_queue_insert_head(&views->lru, &vn->lru);
+    views->n++;
+
+    return vn;
+}
+
+
+uint64_t
+ngx_adm_view_key(ngx_str_t *event, ngx_str_t *user)
+{
+    size_t   len;
+    u_char  *p, text[NGX_ADM_EVENT_MAX + 1 + NGX_ADM_VIEW_USER];
+
+    len = ngx_min(user->len, NGX_ADM_VIEW_USER);
+
+    p = ngx_cpymem(text, event->data, ngx_min(event->len, NGX_ADM_EVENT_MAX));
+    *p++ = ' ';
+    p = ngx_cpymem(p, user->data, len);
+
+    return ngx_adm_hash(&ngx_adm_zone->sh->hash_key, text, p - text);
+}
+
+
+ngx_int_t
+ngx_adm_view_poll(ngx_str_t *event, ngx_adm_view_who_t *who,
+    ngx_adm_view_t *view)
+{
+    ngx_int_t              rc;
+    ngx_adm_event_node_t  *en;
+
+    rc = NGX_AGAIN;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
+
+    if (en && en->state.size > NGX_ADM_VIEW_HEAD) {
+        rc = ngx_adm_view_look_locked(ngx_adm_zone, en, who, view);
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_adm_view_look_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    ngx_adm_view_who_t *who, ngx_adm_view_t *view)
+{
+    int64_t               position, moved;
+    ngx_uint_t            exact;
+    ngx_adm_view_node_t  *vn;
+
+    if (en == NULL || en->state.epoch == 0) {
+        return NGX_AGAIN;
+    }
+
+    vn = ngx_adm_view_want_locked(zone, en);
+
+    if (vn == NULL || !ngx_adm_view_is_good_locked(en, vn)) {
+        return NGX_AGAIN;
+    }
+
+    if (who->epoch != vn->news.epoch
+        || who->at < vn->from
+        || who->at <= en->state.clear
+        || who->at <= ngx_adm_gone_locked(zone, who->key))
+    {
+        return NGX_DECLINED;
+    }
+
+    position = ngx_adm_view_position(&vn->news, who->score, &exact);
+
+    if (position == 0) {
+        return NGX_AGAIN;
+    }
+
+    moved = en->state.admitted - vn->news.admitted;
+
+    position = ngx_max(position - ngx_max(moved, 0), 1);
+
+    view->position = position;
+    view->size = ngx_max(en->state.size, position);
+    view->active = en->state.active;
+    view->threshold = vn->news.threshold;
+    view->slots = en->state.slots;
+    view->sold = en->unsold ? -1 : en->state.sold;
+    view->rate = vn->news.rate;
+    view->clock = vn->news.clock;
+    view->serial = vn->serial;
+    view->age = ngx_adm_since(vn->issued);
+    view->exact = exact ? 1 : 0;
+    view->head = (position <= (int64_t) vn->reach);
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_adm_view_serial_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+{
+    ngx_adm_view_node_t  *vn;
+
+    vn = (en && en->state.epoch) ? ngx_adm_view_want_locked(zone, en) : NULL;
+
+    return (vn && ngx_adm_view_is_good_locked(en, vn)) ? vn->serial : 0;
+}
+
+
+static ngx_uint_t
+ngx_adm_view_is_good_locked(ngx_adm_event_node_t *en, ngx_adm_view_node_t *vn)
+{
+    return vn->news.npoints
+           && vn->news.epoch == en->state.epoch
+           && ngx_adm_since(vn->issued) <= NGX_ADM_VIEW_LIFE;
+}
+
+
+/*
+ * Who has that score, or would have; 0: it is later than all of the line.
+ */
+
+static int64_t
+ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
+    ngx_uint_t *exact)
+{
+    double      part;
+    int64_t     low, high, rank, next;
+    ngx_uint_t  from, to, middle;
+
+    /* the last point that is not later */
+
+    from = 0;
+    to = news->npoints;
+
+    while (from < to) {
+        middle = (from + to) / 2;
+
+        if (news->points[middle] <= score) {
+            from = middle + 1;
+
+        } else {
+            to = middle;
+        }
+    }
+
+    *exact = 1;
+
+    if (from == 0) {
+        return 1;
+    }
+
+    low = news->points[from - 1];
+    rank = ngx_adm_view_rank(news, from - 1);
+
+    if (low == score) {
+        return rank + 1;
+    }
+
+    if (from == news->npoints) {
+        return 0;
+    }
+
+    high = news->points[from];
+    next = ngx_adm_view_rank(news, from);
+
+    if (next - rank <= 1) {
+        return rank + 2;
+    }
+
+    *exact = (next - rank == 2);
+
+    part = (double) (score - low) / (double) (high - low);
+    part *= (double) (next - rank);
+
+    /* between the two, who are at rank + 1 and next + 1 */
+
+    return ngx_max(ngx_min(rank + 1 + (int64_t) (part + 0.5), next), rank + 2);
+}
+
+
+static int64_t
+ngx_adm_view_rank(ngx_adm_view_news_t *news, ngx_uint_t point)
+{
+    if (point < news->exact) {
+        return point;
+    }
+
+    return ngx_min(news->size - 1,
+                   (int64_t) news->exact - 1
+                   + news->share * (int64_t) (point - news->exact + 1));
+}
+
+
+void
+ngx_adm_view_gone(ngx_str_t *event, ngx_str_t *user, int64_t time)
+{
+    uint64_t               key;
+    ngx_adm_view_node_t   *vn;
+    ngx_adm_event_node_t  *en;
+    ngx_adm_gone_forgot_t  forgot;
+
+    if (ngx_adm_views_of(ngx_adm_zone)->n == 0) {
+        return;
+    }
+
+    key = ngx_adm_view_key(event, user);
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
+
+    /* of an event without a view all is to be asked about as it is */
+
+    if (ngx_adm_view_of_locked(ngx_adm_zone, en)) {
+
+        ngx_adm_gone_add_locked(ngx_adm_zone, key, time, en, &forgot);
+
+        vn = ngx_adm_view_of_locked(ngx_adm_zone, forgot.event);
+
+        if (vn) {
+            vn->from = ngx_max(vn->from, forgot.time + 1);
+        }
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+}
+
+
+void
+ngx_adm_view_from(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_view_scan_t *scan)
+{
+    ngx_adm_zone_t        *zone;
+    ngx_adm_view_node_t   *vn;
+    ngx_adm_event_node_t  *en;
+
+    ngx_memzero(scan, sizeof(ngx_adm_view_scan_t));
+
+    scan->since = -1;
+    scan->asked = ngx_current_msec;
+
+    zone = ngx_adm_zone;
+
+    if (ngx_adm_views_of(zone)->n == 0) {
+        return;
+    }
+
+    ngx_adm_zone_lock(zone);
+
+    scan->life = zone->sh->life;
+
+    en = ngx_adm_event_lookup_locked(zone, event);
+    vn = ngx_adm_view_of_locked(zone, en);
+
+    if (vn && ngx_adm_since(vn->wanted) > NGX_ADM_VIEW_KEPT) {
+        ngx_adm_view_free_locked(zone, vn);
+        vn = NULL;
+    }
+
+    if (vn
+        && ngx_adm_since(vn->wanted) <= NGX_ADM_VIEW_WANTED
+        && ngx_adm_since(vn->asked) >= NGX_ADM_VIEW_RENEW)
+    {
+        vn->asked = ngx_current_msec;
+
+        scan->reach = ngx_adm_view_reach(conf);
+        scan->exact = ngx_min(scan->reach, NGX_ADM_VIEW_EXACT);
+
+        if (vn->from
+            && vn->news.epoch == en->state.epoch
+            && ngx_adm_since(vn->issued) < NGX_ADM_VIEW_RESUMED)
+        {
+            scan->since = vn->told;
+        }
+    }
+
+    ngx_adm_zone_unlock(zone);
+}
+
+
+/*
+ * How far admissions reach in the life of a view: a batch each interval, and
+ * one more as the first comes at once.
+ */
+
+static ngx_uint_t
+ngx_adm_view_reach(ngx_adm_event_conf_t *conf)
+{
+    int64_t  batches;
+
+    batches = NGX_ADM_VIEW_LIFE / ngx_max(conf->admit_interval, 1) + 2;
+
+    return ngx_max(conf->admit_batch * batches, NGX_ADM_VIEW_HEAD);
+}
+
+
+void
+ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
+    ngx_adm_view_news_t *news)
+{
+    ngx_adm_zone_t        *zone;
+    ngx_adm_view_node_t   *vn;
+    ngx_adm_event_node_t  *en;
+
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    en = ngx_adm_event_lookup_locked(zone, event);
+    vn = ngx_adm_view_of_locked(zone, en);
+
+    if (vn == NULL
+        || scan->life != zone->sh->life
+        || news->epoch != en->state.epoch
+        || (news->epoch == vn->news.epoch && news->clock < vn->news.clock))
+    {
+        /* nobody wants it, or a later one was there before */
+        goto unlock;
+    }
+
+    if (scan->since < 0 || news->epoch != vn->news.epoch) {
+
+        /* who is gone is known from now on */
+
+        vn->from = ngx_max(vn->from, news->clock);
+        vn->told = news->told;
+
+    } else {
+        vn->told = ngx_max(vn->told, news->told);
+    }
+
+    if (news->told < news->clock) {
+
+        /* of some who are gone it is to be told yet: by the next step, now */
+
+        vn->asked = ngx_current_msec - NGX_ADM_VIEW_RENEW;
+        vn->news.npoints = 0;
+
+    } else if (ngx_adm_view_points_locked(zone, vn, news) != NGX_OK) {
+        vn->news.npoints = 0;
+    }
+
+    vn->news.epoch = news->epoch;
+    vn->news.clock = news->clock;
+    vn->issued = scan->asked;
+    vn->reach = scan->reach;
+
+    if (++ngx_adm_views_of(zone)->serials == 0) {
+        ngx_adm_views_of(zone)->serials = 1;
+    }
+
+    vn->serial = ngx_adm_views_of(zone)->serials;
+
+unlock:
+
+    ngx_adm_zone_unlock(zone);
+}
+
+
+/*
+ * Takes the view itself; memory is had by pages, so that it mostly is there
+ * already.  NGX_DECLINED: there is none.
+ */
+
+static ngx_int_t
+ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
+    ngx_adm_view_news_t *news)
+{
+    size_t            size;
+    int64_t          *points;
+    ngx_queue_t      *last;
+    ngx_adm_views_t  *views;
+
+    views = ngx_adm_views_of(zone);
+
+    size = news->npoints * sizeof(int64_t);
+    points = vn->news.points;
+
+    if (size > vn->room) {
+
+        if (points) {
+            ngx_slab_free_locked(zone->shpool, points);
+            views->bytes -= vn->room;
+
+            vn->news.points = NULL;
+            vn->room = 0;
+        }
+
+        size = ngx_align(size, ngx_pagesize);
+
+        while (views->bytes + size > zone->sh->size / NGX_ADM_VIEW_PART
+               || (points = ngx_slab_alloc_locked(zone->shpool, size)) == NULL)
+        {
+            last = ngx_queue_last(&views->lru);
+
+            if (last == &vn->lru) {
+                return NGX_DECLINED;
+            }
+
+            ngx_adm_view_free_locked(zone, ngx_queue_data(last,
+                                                          ngx_adm_view_node_t,
+                                                          lru));
+        }
+
+        views->bytes += size;
+        vn->room = size;
+    }
+
+    ngx_memcpy(points, news->points, news->npoints * sizeof(int64_t));
+
+    vn->news = *news;
+    vn->news.points = points;
+
+    return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_adm_views(ngx_msec_t *oldest)
+{
+    ngx_uint_t            n;
+    ngx_queue_t          *q;
+    ngx_adm_views_t      *views;
+    ngx_adm_view_node_t  *vn;
+
+    n = 0;
+    *oldest = 0;
+    views = ngx_adm_views_of(ngx_adm_zone);
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    for (q = ngx_queue_head(&views->lru);
+         q != ngx_queue_sentinel(&views->lru);
+         q = ngx_queue_next(q))
+    {
+        vn = ngx_queue_data(q, ngx_adm_view_node_t, lru);
+
+        if (ngx_adm_since(vn->wanted) > NGX_ADM_VIEW_WANTED) {
+            break;
+        }
+
+        if (vn->news.npoints
+            && ngx_adm_since(vn->issued) <= NGX_ADM_VIEW_LIFE)
+        {
+            n++;
+            *oldest = ngx_max(*oldest, ngx_adm_since(vn->issued));
+        }
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return n;
+}
+
+
+ngx_int_t
+ngx_adm_view_age(ngx_str_t *event)
+{
+    ngx_int_t              age;
+    ngx_adm_view_node_t   *vn;
+    ngx_adm_event_node_t  *en;
+
+    age = -1;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
+    vn = ngx_adm_view_of_locked(ngx_adm_zone, en);
+
+    if (vn && ngx_adm_view_is_good_locked(en, vn)) {
+        age = (ngx_int_t) ngx_adm_since(vn->issued);
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return age;
+}

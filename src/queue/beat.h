@@ -1,0 +1,30 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What users have to say whom the host told how they stand: to Redis, many in
+ * one call.
+ */
+
+
+#ifndef _NGX_ADM_QUEUE_BEAT_H_INCLUDED_
+#define _NGX_ADM_QUEUE_BEAT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "queue.h"
+
+
+/*
+ * The heartbeat of a user whom the host told how it stands, by a place: if the
+ * line does not have the user at that score, it is put there, if the place
+ * counts, and otherwise is to ask the next time.  away: of a page that nobody
+ * looks at.  NGX_ERROR: no memory.
+ */
+ngx_int_t ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user, ngx_adm_claims_t *place, ngx_uint_t away);
+
+
+#endif /* _NGX_ADM_QUEUE_BEAT_H_INCLUDED_ */

@@ -1,0 +1,40 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Joins of an event that a worker gets in one turn of its event loop: they go
+ * out with one call, in the order in which they came.
+ */
+
+
+#ifndef _NGX_ADM_QUEUE_TOGETHER_H_INCLUDED_
+#define _NGX_ADM_QUEUE_TOGETHER_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "queue.h"
+
+
+typedef struct ngx_adm_together_s  ngx_adm_together_t;
+
+
+/*
+ * Whether such a call may do: of one who joins a line, as far as the host
+ * knows, and shows nothing.
+ */
+ngx_uint_t ngx_adm_together_may(ngx_adm_queue_ask_t *ask);
+
+/*
+ * Joins, or is told how the user stands: done, once, unless it is cancelled.
+ * With rc NGX_AGAIN it is to ask by itself: no other one joined at the time, or
+ * the user is in, or may enter.  NULL: no memory, or no Redis.  What ask has is
+ * copied, but for its conf.
+ */
+ngx_adm_together_t *ngx_adm_together(ngx_adm_queue_ask_t *ask,
+    ngx_adm_queue_done_pt done, void *data);
+void ngx_adm_together_cancel(void *together);
+
+
+#endif /* _NGX_ADM_QUEUE_TOGETHER_H_INCLUDED_ */

@@ -1,0 +1,155 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What is told of a draw: the commitment and the source from the opening on,
+ * how many lots there are once that is fixed, the beacon, the secret and the
+ * seed when it is made, and nothing ahead of that.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/text.h"
+#include "../host/sale.h"
+#include "../http/respond.h"
+#include "draw_api.h"
+#include "lot.h"
+
+
+/* hexadecimal digits with quotes, or null */
+#define NGX_ADM_DRAW_TEXT  (2 * NGX_ADM_DRAW_BEACON_MAX + 3)
+
+
+static ngx_str_t *ngx_adm_draw_text(ngx_str_t *text, u_char *buf, u_char *data,
+    size_t len);
+
+
+ngx_int_t
+ngx_adm_draw_handler(ngx_adm_api_call_t *call)
+{
+    u_char               *p, *last;
+    u_char                secret[NGX_ADM_DRAW_SIZE], seed[NGX_ADM_DRAW_SIZE];
+    u_char                text[4][NGX_ADM_DRAW_TEXT];
+    size_t                size;
+    ngx_int_t             rc;
+    ngx_str_t             body, source, named, hex[4];
+    ngx_uint_t            counted, made;
+    ngx_adm_room_t        room;
+    ngx_adm_sale_t        sale;
+    ngx_adm_drawn_t       drawn;
+    ngx_http_request_t   *r;
+
+    r = call->request;
+
+    rc = ngx_http_discard_request_body(r);
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    (void) ngx_adm_room_get(&call->event, &room);
+    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+
+    if (room.order == NGX_ADM_ORDER_ARRIVAL
+        && ngx_adm_order(call->conf) == NGX_ADM_ORDER_ARRIVAL)
+    {
+        return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "NO_DRAW",
+                                     "No lots are drawn", NULL);
+    }
+
+    ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
+
+    rc = ngx_adm_lot_seed(call->lcf, &call->event, &room, &drawn, secret,
+                          seed);
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    made = (rc == NGX_OK);
+    counted = ngx_adm_draw_counted(&room);
+
+    source.len = drawn.source;
+    source.data = drawn.source_text;
+
+    if (source.len == 0) {
+        ngx_str_set(&named, "null");
+
+    } else if (ngx_adm_json_string(r->pool, &source, &named) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    size = sizeof("{\"phase\":\"gathering\",\"eventId\":\"\",\"activation\":,"
+                  "\"algorithm\":\"\",\"commitment\":,\"beaconSource\":,"
+                  "\"lots\":,\"beacon\":,\"secret\":,\"seed\":}")
+           + sizeof(NGX_ADM_DRAW_ALGORITHM) + call->event.len + named.len
+           + 2 * NGX_INT64_LEN + 4 * NGX_ADM_DRAW_TEXT;
+
+    p = ngx_pnalloc(r->pool, size);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    body.data = p;
+    last = p + size;
+
+    p = sale.phase == NGX_ADM_PHASE_NONE
+        ? ngx_adm_put(p, last, "{\"phase\":null")
+        : ngx_adm_put(p, last, "{\"phase\":\"%V\"",
+                      &ngx_adm_phase_names[sale.phase]);
+
+    p = ngx_adm_put(p, last, ",\"eventId\":\"%V\",\"activation\":",
+                    &call->event);
+
+    p = room.order ? ngx_adm_put(p, last, "%L", room.activation)
+                   : ngx_adm_put(p, last, "null");
+
+    p = ngx_adm_put(p, last, ",\"algorithm\":\"%s\",\"commitment\":%V,"
+                    "\"beaconSource\":%V,\"lots\":",
+                    NGX_ADM_DRAW_ALGORITHM,
+                    ngx_adm_draw_text(&hex[0], text[0], drawn.commitment_text,
+                                      drawn.commitment), &named);
+
+    p = counted ? ngx_adm_put(p, last, "%L", room.lots)
+                : ngx_adm_put(p, last, "null");
+
+    p = ngx_adm_put(p, last, ",\"beacon\":%V,\"secret\":%V,\"seed\":%V}",
+                    ngx_adm_draw_text(&hex[1], text[1], drawn.beacon_text,
+                                      made ? drawn.beacon : 0),
+                    ngx_adm_draw_text(&hex[2], text[2], secret,
+                                      made ? NGX_ADM_DRAW_SIZE : 0),
+                    ngx_adm_draw_text(&hex[3], text[3], seed,
+                                      made ? NGX_ADM_DRAW_SIZE : 0));
+
+    body.len = p - body.data;
+
+    /* it is the same for good, until there is another activation */
+
+    return made ? ngx_adm_respond_public(r, &body)
+                : ngx_adm_respond_json(r, NGX_HTTP_OK, &body);
+}
+
+
+static ngx_str_t *
+ngx_adm_draw_text(ngx_str_t *text, u_char *buf, u_char *data, size_t len)
+{
+    u_char  *p;
+
+    if (len == 0) {
+        ngx_str_set(text, "null");
+        return text;
+    }
+
+    p = buf;
+
+    *p++ = '"';
+    p = ngx_hex_dump(p, data, len);
+    *p++ = '"';
+
+    text->data = buf;
+    text->len = p - buf;
+
+    return text;
+}

@@ -1,0 +1,42 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What the holder of a ticket is told, by "check" and by streams.
+ */
+
+
+#ifndef _NGX_ADM_ROOM_TOLD_H_INCLUDED_
+#define _NGX_ADM_ROOM_TOLD_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../host/event_state.h"
+#include "../http/sale.h"
+#include "ticket.h"
+
+
+typedef struct {
+    ngx_adm_event_conf_t   *conf;
+    int64_t                 position;    /* of the ticket, drawn or not */
+    ngx_adm_standing_t     *standing;
+    ngx_adm_seats_e         seats;
+    ngx_adm_sale_t         *sale;        /* its phase, as of sale_get() */
+    ngx_uint_t              holder;      /* bool: the ticket's visitor asks */
+    ngx_str_t               token;       /* of who is admitted; empty: none */
+    ngx_str_t               notice;      /* as of notice_member() */
+} ngx_adm_told_t;
+
+
+/* bytes that it takes at most, and the JSON; returns where that ends */
+size_t ngx_adm_told_size(ngx_adm_told_t *told);
+u_char *ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told);
+
+/* what there is to be said of seats, as members */
+const char *ngx_adm_told_seats(ngx_adm_seats_e seats);
+
+
+#endif /* _NGX_ADM_ROOM_TOLD_H_INCLUDED_ */

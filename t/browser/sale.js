@@ -1,0 +1,162 @@
+"use strict";
+
+const { config, ok, is, like, sleep, until, shows, reaches, run }
+    = require("./lib.js");
+
+run(async ({ visitor }) => {
+    await countdown(visitor);
+    await drawn(visitor);
+    await control(visitor);
+});
+
+
+const date = seconds => new Date(Date.now() + seconds * 1000).toISOString();
+
+async function schedule(event, times) {
+    const response = await fetch(
+        `${config.site}/api/admin/vwr/schedule/${event}`,
+        { method: "PUT", body: JSON.stringify(times),
+          headers: { Authorization: `Bearer ${config.tokens.admin}` } });
+    is(response.status, 200, `(operator: times of ${event})`);
+}
+
+// seconds that a text as 1:02:03 or 4:05 shows
+
+const left = text => (text.match(/(\d+(?::\d\d)+)/) || [ "", "" ])[1]
+    .split(":").reduce((sum, part) => 60 * sum + Number(part), 0);
+
+async function truth(event) {
+    const status = await (await fetch(
+        `${config.site}/vwr-api/status/${event}`)).json();
+    return status.opensIn || status.startsIn;
+}
+
+
+// before, gathering and the start, with the date of the device an hour off
+
+async function countdown(visitor) {
+    const event = "concert";
+    await schedule(event, { opens: date(1800), starts: date(3600) });
+
+    for (const locale of [ "en-US", "ko-KR" ]) {
+        const ko = locale === "ko-KR";
+        const context = await visitor({ locale, reducedMotion: "reduce",
+                                        viewport: { width: 320, height: 640 } });
+        const page = await context.newPage();
+
+        await page.addInitScript(() => {
+            const now = Date.now.bind(Date);
+            let ahead = 3600000;
+            Date.now = () => now() + ahead;
+            window.jump = ms => { ahead += ms; };
+        });
+        await page.goto(`${config.site}/vwr/${event}`);
+        await shows(page, "#label", ko ? /^오픈까지$/ : /^Opens in$/,
+                    `${locale}: it counts down`);
+        await shows(page, "#number", /^\d\d:\d\d$/, `${locale}: to the opening`);
+
+        ok(await until(async () => {
+            const told = await truth(event);
+            return Math.abs(left(await page.textContent("#number")) - told) <= 1;
+        }), `${locale}: as the server has it, whatever the device's date is`);
+        ok(await page.evaluate(
+            () => document.documentElement.scrollWidth <= 320),
+           `${locale}, 320 px: nothing sticks out`);
+        is(context.calls("/assign/"), 1, `${locale}: asks for a ticket once`);
+
+        // the device slept: it is asked for anew
+
+        const polls = context.calls("/status/");
+        await page.evaluate(() => window.jump(7200000));
+        ok(await until(() => context.calls("/status/") > polls),
+           `${locale}: after a jump of the date it asks`);
+        await shows(page, "#number", /^\d\d:\d\d$/, `${locale}: and counts on`);
+
+        // a change of an operator's
+
+        await schedule(event, { opens: date(90000), starts: date(99999) });
+        const changed = Date.now();
+        await shows(page, "#number", ko ? /^1일 \d\d:\d\d:\d\d$/
+                                        : /^1 d \d\d:\d\d:\d\d$/,
+                    `${locale}: another time`);
+        ok(Date.now() - changed < 5000 * Number(process.env.TEST_SLOW || 1),
+           `${locale}: is there soon`);
+        await schedule(event, { opens: date(1800), starts: date(3600) });
+        is(context.seen.errors.join(), "", `${locale}: no error`);
+        await context.close();
+    }
+
+    const context = await visitor();
+    const page = await context.newPage();
+    await page.goto(`${config.site}/vwr/${event}`);
+    await shows(page, "#label", /^Opens in$/, "a page that waits");
+    await schedule(event, { opens: date(-10), starts: date(600) });
+    await shows(page, "#number", /^1$/, "it opens: a number");
+    await shows(page, "#wait", /Entry starts in \d{1,2}:\d\d$/,
+                "and counts down to the start");
+    await schedule(event, { opens: date(-10), starts: date(2) });
+    await reaches(page, "/plain", "and goes on by itself");
+    await context.close();
+
+    await schedule(event, { closes: date(-1) });
+    const late = await visitor();
+    const other = await late.newPage();
+    await other.goto(`${config.site}/vwr/${event}`);
+    await shows(other, "#number", /^The sale is closed$/, "too late");
+    await late.close();
+}
+
+
+async function drawn(visitor) {
+    const event = "lots";
+    await schedule(event, { opens: date(-10), starts: date(600) });
+
+    const contexts = [];
+    for (let i = 0; i < 3; i++) {
+        const context = await visitor();
+        const page = await context.newPage();
+        await page.goto(`${config.site}/vwr/${event}`);
+        await shows(page, "#label", /^Your lot$/, "a lot");
+        await shows(page, "#number", new RegExp(`^${i + 1}$`), "its number");
+        await shows(page, "#wait", /Entry starts in/, "it counts down");
+        contexts.push([ context, page ]);
+    }
+    ok(await contexts[0][1].isVisible("#check"), "the draw can be checked");
+
+    await schedule(event, { opens: date(-10), starts: date(-1) });
+    for (const [ context, page ] of contexts) {
+        await shows(page, "#facts", /Your place by the draw[123].*Your lot[123]/s,
+                    "place and lot");
+        await context.close();
+    }
+}
+
+
+async function control(visitor) {
+    const context = await visitor({ timezoneId: "Asia/Seoul" });
+    const page = await context.newPage();
+    await page.goto(`${config.site}/control/`);
+    await page.fill("#secret", config.tokens.admin);
+    await page.click("#enter");
+    const card = page.locator("#event-moved");
+    await card.getByRole("button", { name: "Times…" }).click();
+    await page.fill("#time-opens", "2030-01-01T19:30");
+    await page.fill("#time-starts", "2030-01-01T19:00");
+    await shows(page, "#ask-words", /not before the one above/, "an order");
+    await page.fill("#time-starts", "2030-01-01T20:00:05");
+    await shows(page, "#ask-words", /Asia\/Seoul.*20:00:05/s, "in words");
+    await page.click("#yes");
+    ok(await until(async () => /Not open yet.*starts/.test(
+        await card.textContent())), "the card shows it");
+    const told = await (await fetch(
+        `${config.site}/api/admin/vwr/schedule/moved`,
+        { headers: { Authorization: `Bearer ${config.tokens.admin}` } })).json();
+    is(told.schedule.starts, "2030-01-01T11:00:05Z", "the time zone's");
+    await card.getByRole("button", { name: "Times…" }).click();
+    await page.check("#times-configured");
+    await page.click("#yes");
+    ok(await until(async () => !/Not open yet/.test(await card.textContent())),
+       "and back to the configuration");
+    is(context.seen.errors.join(), "", "no error");
+    await context.close();
+}

@@ -1,0 +1,30 @@
+# A sale with a time in a real browser: the countdown, whatever the device's date
+# is, a change of the times, the start; lots and their places; the control page.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Admission::Browser;
+use Admission::Site;
+
+# the page is the same whatever NGINX is built with
+plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
+
+my $site = Admission::Site->start(
+    events => 'default threshold=5 vwr_rate=100 "title=Spring Concert";
+               lots vwr_rate=0 order=draw lots=visitor "title=Autumn Concert";
+               moved "title=Moved Concert";',
+    server => <<'END');
+        location /vwr/            { admission_page tier1 next=/plain; }
+        location /vwr-api/        { admission_vwr_api; }
+        location /control/        { admission_page admin queue=/api/queue/admin; }
+        location /api/admin/vwr/  { admission_admin_api; }
+END
+
+browser_test('sale.js', {
+    site => 'http://127.0.0.1:' . $site->port,
+    tokens => { admin => $Admission::Site::SECRETS{admin} },
+});
+
+done_testing;

@@ -1,0 +1,183 @@
+# Streams of users: what "status" tells, when it changes; on two hosts.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Metrics;
+use Admission::Site;
+use Admission::Stream;
+use Time::HiRes qw(time);
+
+my $site = Admission::Site->start(
+    instances => 2, timeout => '2s',
+    events => 'default threshold=1 claim_ttl=4s admit_interval=200ms;
+               calm threshold=0 claim_ttl=1m;',
+    http => 'admission_cors https://shop.example;',
+    server => <<'END');
+        location = /metrics { admission_metrics; }
+END
+
+sub open_stream ($i, $user, %opt) {
+    my $args = delete $opt{args} // '';
+    my $path = delete $opt{path} // '/api/queue/stream/concert';
+
+    return Admission::Stream->open($site->port($i), "$path$args",
+                                   bearer => $site->user($user), %opt);
+}
+
+sub is_in ($m) { return $m->{status} eq 'active' }
+
+
+# ---- who is in no line, and who joins by the stream
+
+my $nobody = open_stream(0, 'nobody');
+
+is $nobody->status, 200, 'a stream';
+is $nobody->header('Set-Cookie'), undef, 'without a cookie';
+is $nobody->message->{status}, 'not_in_queue', 'never joins';
+
+my $first = open_stream(0, 'first', args => '?join=1');
+
+is $first->message->{status}, 'active', 'with join=1 it does';
+
+my $ann = open_stream(0, 'ann', args => '?join=1');
+my $ben = open_stream(1, 'ben', args => '?join=1');
+my $m = $ann->message;
+
+is $m->{status}, 'queued', 'and waits where others are in';
+is $m->{position}, 1, 'with a position';
+ok $m->{place}, 'and a place';
+is $ann->header('Set-Cookie'), undef, 'without a cookie';
+
+is_deeply [ sort keys %$m ],
+    [ sort keys $site->call(0, ann => GET => 'status')->json->%* ],
+    'with the members that "status" has';
+is $ben->message->{position}, 2, 'the next one on another host';
+
+
+# ---- news
+
+my $before = time;
+
+$site->call(0, cat => POST => 'check');
+ok $ann->message_that(sub ($m) { $m->{queueSize} == 3 }), 'who comes behind';
+cmp_ok time - $before, '<', 3 * slow, 'soon';
+
+ok $ben->message_that(sub ($m) { $m->{queueSize} == 3 }), 'on both hosts';
+
+
+# ---- a turn: told at once, and not taken by it
+
+$before = time;
+$site->call(1, first => POST => 'leave');
+
+$m = $ann->message_that(\&is_in);
+my $told = time;
+
+ok $m, 'the turn has come';
+cmp_ok $told - $before, '<', 1.7 * slow, 'and is told';
+
+my $claims = jwt_verify($m->{entryToken}, $Admission::Site::SECRETS{tier2});
+
+is_deeply [ @$claims{qw(sub uid tier)} ], [ 'concert', 'ann', 2 ],
+    'with the entry token';
+is request($site->port(1), GET => '/gated', bearer => $site->user('ann'),
+           headers => [ 'X-Queue-Entry-Token', $m->{entryToken} ])->status,
+    200, 'which is good';
+is $site->redis->cmd('ZSCORE', $site->key('active-seen'), 'ann'), undef,
+    'being told is not coming';
+
+ok $first->message_that(sub ($m) { $m->{status} eq 'not_in_queue' }),
+    'whoever left is told, too';
+
+# nobody comes: the turn passes to the next one, on the other host
+
+ok $ben->message_that(\&is_in, 20), 'a turn that is not taken is the next one\'s';
+is $site->call(1, ben => GET => 'status')->json->{status}, 'active',
+    'who comes';
+isnt $site->redis->cmd('ZSCORE', $site->key('active-seen'), 'ben'), undef,
+    'by a poll';
+
+$m = $ann->message_that(sub ($m) { $m->{status} eq 'queued' });
+
+is $m->{position}, 1, 'who did not come is where it was';
+
+
+# ---- words of an operator, a pause, a clear
+
+$site->admin(PUT => 'notice/%s', json => { en => 'later' });
+is $ann->message_that(sub ($m) { $m->{notice} })->{notice}, 'later',
+    'a notice';
+
+$site->admin(PUT => 'threshold/%s?threshold=0');
+ok $ann->message_that(sub ($m) { $m->{threshold} == 0 }), 'a pause';
+
+$site->admin(POST => 'clear/%s');
+ok $ann->message_that(sub ($m) { $m->{status} eq 'not_in_queue' }), 'a clear';
+$site->admin(DELETE => 'threshold/%s');
+$site->admin(DELETE => 'notice/%s');
+
+
+# ---- a page that nobody looks at
+
+my $dan = open_stream(0, 'dan', args => '?join=1');
+
+is $dan->message->{status}, 'active', 'one is in';
+
+$site->call(0, eve => POST => 'check');
+
+my $away = open_stream(1, 'eve', args => '?away=1');
+
+is $away->message->{status}, 'queued', 'another one waits, away';
+$site->call(0, dan => POST => 'leave');
+
+$m = $away->message_that(sub ($m) { $m->{status} ne 'queued' });
+
+is $m->{status}, 'ready', 'and is told of the turn';
+is $m->{entryToken}, undef, 'without a token';
+is $site->call(0, eve => POST => 'check')->json->{status}, 'active',
+    'which is taken by a poll';
+ok $away->message_that(\&is_in), 'as the stream tells';
+
+
+# ---- an open stream is a heartbeat: without it nothing is heard for long
+
+my $seen = $site->key('seen');
+
+$site->call(0, fay => POST => 'check');
+
+my $fay = open_stream(1, 'fay');
+$fay->message;
+$site->redis->cmd('ZADD', $seen, 1, 'fay');
+ok((wait_until { $site->redis->cmd('ZSCORE', $seen, 'fay') > 1 } 15),
+   'it is heard of');
+
+
+# ---- once a second: also where nothing changes, and what changes in between is
+#      not left for long
+
+my $gus = open_stream(0, 'gus', path => '/api/queue/stream/calm',
+                      args => '?join=1');
+my ($n, $began) = (0, time);
+
+while (time - $began < 4) {
+    $n++ if $gus->message(0.5);
+}
+
+my $took = time - $began;
+
+cmp_ok $n, '<=', 1 + $took / 0.9, 'at most one a second';
+cmp_ok $n, '>=', 3, 'and as many as polls would ask for' if slow == 1;
+
+ok $gus->message, 'one was told';
+$before = time;
+request($site->port(0), POST => '/api/queue/leave/calm',
+        bearer => $site->user('gus'));
+
+ok $gus->message_that(sub ($m) { $m->{status} eq 'not_in_queue' }),
+    'and another state right after it is';
+cmp_ok time - $before, '<', 2.2 * slow, 'soon';
+
+done_testing;

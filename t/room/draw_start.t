@@ -1,0 +1,208 @@
+# A draw at a bad moment: Redis goes at the start, with what it had acknowledged or
+# all that it knew; a promoted one counts again; two hosts count at once; lots
+# that come in the last moment.  There is one draw, the same everywhere, and
+# nobody is let in before it.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use POSIX qw(strftime);
+use Time::HiRes qw(time sleep);
+
+use Admission::HTTP;
+use Admission::Rooms;
+use Admission::Site;
+
+my $site = Admission::Site->start(
+    instances => 2, timeout => '5s',
+    events => 'default threshold=5 vwr_rate=1000 order=draw lots=visitor;',
+    server => <<'END');
+        location /vwr-api/       { admission_vwr_api assign_rate=off; }
+        location /api/admin/vwr/ { admission_admin_api; }
+END
+
+my $redis = $site->redis;
+
+sub now () { my ($s, $us) = $redis->cmd('TIME')->@*; return $s + $us / 1e6 }
+
+sub schedule ($event, %at) {
+    my %times = map { $_ => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($at{$_})) }
+                keys %at;
+    my $r = request($site->port, PUT => "/api/admin/vwr/schedule/$event",
+                    bearer => $Admission::Site::SECRETS{admin}, json => \%times);
+    is $r->status, 200, "$event is set" or diag $r->raw;
+}
+
+sub draw ($i, $event) {
+    return get($site->port($i), "/vwr-api/draw/$event")->json // {};
+}
+
+sub assign ($i, $event) {
+    my $r = post($site->port($i), "/vwr-api/assign/$event");
+    return $r->status == 200 ? $r->json : undef;
+}
+
+sub check ($i, $event, $ticket) {
+    return get($site->port($i), "/vwr-api/check/$event/$ticket->{requestId}",
+               headers => [ 'X-Admission-Visitor' => $ticket->{visitor} ])
+           ->json // {};
+}
+
+sub gathering ($event, $in, $n) {
+    my $starts = int(now()) + $in;
+    schedule($event, opens => $starts - 3600, starts => $starts);
+    ok((wait_until { draw($_, $event)->{commitment} } 20),
+       "host $_ gathers") for 0, 1;
+    my @lots = map { assign($_ % 2, $event) } 1 .. $n;
+    is_deeply [ map { $_->{lot} } @lots ], [ 1 .. $n ], 'lots';
+    return ($starts, @lots);
+}
+
+# one draw, of all of them
+
+sub one_draw ($event, @lots) {
+    ok((wait_until { draw($_, $event)->{seed} } 30), "host $_: it is made")
+        for 0, 1;
+    my $d = draw(0, $event);
+    is_deeply draw(1, $event), $d, 'the same on both';
+    my @positions;
+    for my $i (0, 1) {
+        ok((wait_until {
+            $positions[$i] = [ map { check($i, $event, $_)->{position} } @lots ];
+            @lots == grep { defined } $positions[$i]->@* } 20),
+           "host $i has the positions");
+    }
+    is_deeply $positions[0], $positions[1], 'which are the same';
+    my %seen = map { $_ => 1 } $positions[0]->@*;
+    is scalar(keys %seen), scalar @lots, 'each once';
+    return $d;
+}
+
+
+subtest 'lots that come in the last moment' => sub {
+    my $event = 'last';
+    my ($starts, @lots) = gathering($event, 3 * slow, 3);
+    my (@more, @late);
+
+    while (now() < $starts + 1) {
+        my $ticket = assign(@more % 2, $event) or next;
+        if ($ticket->{lot}) { push @more, $ticket } else { push @late, $ticket }
+    }
+    cmp_ok scalar(@more), '>', 0, scalar(@more) . ' came just before it';
+    cmp_ok scalar(@late), '>', 0, scalar(@late) . ' just after it';
+
+    my $d = one_draw($event, @lots, @more);
+    my $n = $d->{lots};
+
+    # one that was given while a host did not know yet that they were counted has
+    # a number beyond them
+
+    my @numbers = map { check(0, $event, $_)->{position} // 0 } @late;
+    is scalar(grep { $_ <= $n } @numbers), 0, 'late-comers are behind all lots';
+    is $redis->cmd('HGET', "{$event}:vwr", 'lots'), $n, 'as Redis has it';
+};
+
+
+subtest 'Redis is gone at the start' => sub {
+    my $event = 'gone';
+    my ($starts, @lots) = gathering($event, 3 * slow, 6);
+    my $commitment = draw(0, $event)->{commitment};
+    $site->nginx($_)->allow(qr/redis/) for 0, 1;
+
+    wait_until { now() > $starts - 0.7 } 60;
+    $redis->kill9;
+
+    my $until = time + 2;
+    my $in = 0;
+    while (time < $until) {
+        $in += grep { my $c = check($_, $event, $lots[0]);
+                      $c->{admitted} || $c->{position} } 0, 1;
+        sleep 0.1;
+    }
+    is $in, 0, 'nobody is let in, or has a position';
+    $redis->restart;
+
+    my $d = one_draw($event, @lots);
+    is $d->{commitment}, $commitment, 'by the commitment of before';
+    ok((wait_until { check(0, $event, $lots[0])->{admitted} } 20), 'it goes on');
+};
+
+
+subtest 'the write of the draw is lost' => sub {
+    my $event = 'lost';
+    my ($starts, @lots) = gathering($event, 2 * slow, 6);
+    my $d = one_draw($event, @lots);
+
+    # a replica that never had it is the master now: it has more lots, and counts
+    # again, later
+
+    my @fields = qw(lots drawn base ready);
+    my %had;
+    @had{@fields} = $redis->cmd('HMGET', "{$event}:vwr", @fields)->@*;
+    $redis->cmd('HSET', "{$event}:vwr", lots => 0, drawn => 0, base => 0,
+                ready => 0, next => 9);
+    my %has;
+    ok((wait_until {
+        @has{@fields} = $redis->cmd('HMGET', "{$event}:vwr", @fields)->@*;
+        $has{lots} == 6 && $has{drawn} == $had{drawn} } 20),
+       'the earlier draw stands') or diag explain \%has;
+    is_deeply draw($_, $event), $d, "host $_: the same draw" for 0, 1;
+};
+
+
+subtest 'of two draws the earlier stands' => sub {
+    my $us = int(now() * 1e6);
+    my $one = Admission::Rooms->new($redis, event => 'two', draw => 1,
+                                    opens => $us - 2e6, starts => $us + 1e12);
+    is $one->assign(4)->{order}, 1, 'lots';
+    my $two = $one->copy;
+    my %before = $redis->cmd('HGETALL', '{two}:vwr')->@*;
+
+    $_->{starts} = $us - 1e6 for $one, $two;
+    my $first = $one->step;
+    is $first->{lots}, 4, 'counted';
+    cmp_ok $first->{clock}, '>=', $first->{base} + 4, 'the clock is past them';
+
+    # the write is lost, and a host that did not hear of it counts again
+
+    $redis->cmd('DEL', '{two}:vwr');
+    $redis->cmd('HSET', '{two}:vwr', %before);
+    my $second = $two->assign(3);
+    is $second->{lots}, 4, 'those that there were';
+    cmp_ok $second->{drawn}, '>', $first->{drawn}, 'later';
+    my $back = $one->step;
+    is $back->{drawn}, $first->{drawn}, 'the earlier stands';
+    is $two->step->{drawn}, $first->{drawn}, 'for all';
+    cmp_ok $two->assign->{at}, '>', $first->{base} + 4,
+        'and a late-comer is later than all lots';
+
+    # what does not steer it
+
+    my $was = $one->step;
+    $one->{starts} = $us + 1e12;
+    is $one->step->{lots}, 4, 'another start does not count them again';
+    $one->{draw} = 0;
+    is $one->step->{order}, 1, 'nor does another order undo it';
+    is $one->admin('advance', 5)->{result} >= 0, 1, 'after the draw it advances';
+    is $one->step->{drawn}, $was->{drawn}, 'it stays';
+};
+
+
+subtest 'the rate of lots that are browsers' => sub {
+    my $few = Admission::Nginx->start(workers => 1, http => $site->http,
+        server => 'location /vwr-api/ { admission_vwr_api; }');
+    my $event = 'rate';
+    schedule($event, opens => now() - 10, starts => now() + 3600);
+    ok((wait_until {
+        (get($few->port, "/vwr-api/status/$event")->json->{phase} // '')
+        eq 'gathering' } 20), 'it gathers');
+    my $start = time;
+    my @r = map { post($few->port, "/vwr-api/assign/$event")->status } 1 .. 30;
+    my $given = grep { $_ == 200 } @r;
+    cmp_ok $given, '>=', 20, 'an address has 20 at once';
+    cmp_ok $given, '<=', 21 + time - $start, 'and one a second';
+    $few->stop;
+};
+
+done_testing;
