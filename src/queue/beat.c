@@ -12,8 +12,8 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
-#include "../base/counter.h"
 #include "ngx_http_admission_names.h"
+#include "../base/counter.h"
 #include "../host/view.h"
 #include "../redis/client.h"
 #include "beat.h"
@@ -49,8 +49,8 @@ static ngx_rbtree_node_t  ngx_adm_beat_sentinel;
 
 
 ngx_int_t
-ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_str_t *user, ngx_adm_claims_t *place, ngx_uint_t away)
+ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
+    ngx_adm_claims_t *place, ngx_uint_t away)
 {
     u_char           *p;
     ngx_str_t        *group;

@@ -67,8 +67,7 @@ ngx_adm_queue_view(ngx_adm_queue_ask_t *ask, ngx_adm_queue_answer_t *answer)
     }
 
     if (ngx_adm_beat(&ask->event, ask->conf, &ask->user, best,
-                                ask->mode == NGX_ADM_QUEUE_AWAY)
-        != NGX_OK)
+                     ask->mode == NGX_ADM_QUEUE_AWAY) != NGX_OK)
     {
         return NGX_DECLINED;
     }

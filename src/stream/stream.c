@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A stream is an answer that has no end yet.  All of a worker's are in
- * the slots of a wheel, of which a timer turns one at a time; so there is no
- * timer a stream, and what they tell is spread.  A message has memory of its
+ * A stream is an answer that has no end yet.  All of a worker's are in the
+ * slots of a wheel, of which a timer turns one at a time; so there is no timer
+ * a stream, and what they tell is spread.  A message has memory of its
  * own until it is sent, usually at once, and there is never more than one: who
  * does not read is told what is true when it has.
  */
@@ -42,6 +42,7 @@
 #define NGX_ADM_STREAM_SPREAD    8000
 
 #define NGX_ADM_STREAM_RETRIES   (sizeof("retry: \n") - 1 + NGX_INT_T_LEN)
+
 
 static void ngx_adm_stream_cancel(void *data);
 static void ngx_adm_stream_cleanup(void *data);
