@@ -53,8 +53,7 @@ static void ngx_adm_stream_look(ngx_adm_stream_t *s);
 static ngx_uint_t ngx_adm_stream_sending(ngx_adm_stream_t *s);
 static u_char *ngx_adm_stream_alloc(ngx_adm_stream_t *s, size_t size);
 static void ngx_adm_stream_put(ngx_adm_stream_t *s, u_char *end);
-static u_char *ngx_adm_stream_retry(ngx_adm_stream_t *s, u_char *p,
-    ngx_uint_t jitter);
+static u_char *ngx_adm_stream_retry(u_char *p, ngx_uint_t jitter);
 static void ngx_adm_stream_comment(ngx_adm_stream_t *s);
 static void ngx_adm_stream_farewell(ngx_adm_stream_t *s);
 static void ngx_adm_stream_leave(ngx_adm_stream_t *s,
@@ -408,10 +407,10 @@ ngx_adm_stream_alloc(ngx_adm_stream_t *s, size_t size)
 }
 
 
-/* ms after which the client comes again, where it has not been told before */
+/* ms after which the client comes again */
 
 static u_char *
-ngx_adm_stream_retry(ngx_adm_stream_t *s, u_char *p, ngx_uint_t jitter)
+ngx_adm_stream_retry(u_char *p, ngx_uint_t jitter)
 {
     return ngx_sprintf(p, "retry: %ui\n",
                        (ngx_uint_t) (NGX_ADM_STREAM_RETRY
@@ -431,7 +430,7 @@ ngx_adm_stream_begin(ngx_adm_stream_t *s, size_t size)
     }
 
     if (!s->begun) {
-        p = ngx_adm_stream_retry(s, p, NGX_ADM_STREAM_JITTER);
+        p = ngx_adm_stream_retry(p, NGX_ADM_STREAM_JITTER);
     }
 
     return ngx_cpymem(p, "data: ", sizeof("data: ") - 1);
@@ -459,7 +458,7 @@ ngx_adm_stream_comment(ngx_adm_stream_t *s)
     }
 
     if (!s->begun) {
-        p = ngx_adm_stream_retry(s, p, NGX_ADM_STREAM_JITTER);
+        p = ngx_adm_stream_retry(p, NGX_ADM_STREAM_JITTER);
     }
 
     ngx_adm_stream_put(s, ngx_cpymem(p, ":\n\n", sizeof(":\n\n") - 1));
@@ -480,7 +479,7 @@ ngx_adm_stream_farewell(ngx_adm_stream_t *s)
         return;
     }
 
-    p = ngx_adm_stream_retry(s, p, NGX_ADM_STREAM_SPREAD);
+    p = ngx_adm_stream_retry(p, NGX_ADM_STREAM_SPREAD);
 
     ngx_adm_stream_put(s, ngx_cpymem(p, text, sizeof(text) - 1));
 }
