@@ -11,7 +11,7 @@ use IO::Socket::UNIX;
 
 use Admission::Test ();
 
-our @EXPORT = qw(request get post head);
+our @EXPORT = qw(request get post head answered);
 
 
 # request($port, $method, $path, %opt) returns an Admission::HTTP::Response,
@@ -40,6 +40,22 @@ sub request ($port, $method, $path, %opt) {
 sub get ($port, $path, %opt)  { return request($port, 'GET', $path, %opt) }
 sub post ($port, $path, %opt) { return request($port, 'POST', $path, %opt) }
 sub head ($port, $path, %opt) { return request($port, 'HEAD', $path, %opt) }
+
+
+# What the block, a request, is answered when it is not 503 any more; 503 if it
+# stays so.  For what has to succeed once Redis is back: each worker finds out
+# by itself, and that one was answered says nothing of another, nor of its
+# next call while its breaker lets few go out.
+
+sub answered :prototype(&;$) ($ask, $timeout = 20) {
+    my $response;
+
+    Admission::Test::wait_until {
+        ($response = $ask->())->status != 503;
+    } $timeout;
+
+    return $response;
+}
 
 
 # A connection for several requests, or for a byte-wise look, see below.
