@@ -74,6 +74,7 @@ for my $name (sort keys %site) {
 }
 sleep 1.5;
 
+# all sites first, since nobody polls meanwhile
 for my $name (sort keys %site) {
     my $site = $site{$name};
     my $look = $site->look;
@@ -93,8 +94,12 @@ for my $name (sort keys %site) {
 
     is($site->call(0, $line[4], GET => 'status')->json->{position}, 5,
        "$name: the last one is the fifth");
+}
 
-    # and the line moves
+# and the line moves
+for my $name (sort keys %site) {
+    my $site = $site{$name};
+    poll_all;
     my $left = wait_until {
         $site->call(0, 'ann', POST => 'leave')->status == 200 };
     ok($left, "$name: ann leaves");

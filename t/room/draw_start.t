@@ -29,8 +29,10 @@ sub now () { my ($s, $us) = $redis->cmd('TIME')->@*; return $s + $us / 1e6 }
 sub schedule ($event, %at) {
     my %times = map { $_ => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($at{$_})) }
                 keys %at;
-    my $r = request($site->port, PUT => "/api/admin/vwr/schedule/$event",
-                    bearer => $Admission::Site::SECRETS{admin}, json => \%times);
+    my $r = answered {
+        request($site->port, PUT => "/api/admin/vwr/schedule/$event",
+                bearer => $Admission::Site::SECRETS{admin}, json => \%times)
+    };
     is $r->status, 200, "$event is set" or diag $r->raw;
 }
 

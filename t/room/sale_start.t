@@ -42,9 +42,11 @@ sub date ($at) { return strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($at)) }
 
 sub schedule ($i, $event, %at) {
     my %times = map { $_ => date($at{$_}) } keys %at;
-    my $r = request($port[$i], PUT => "/api/admin/vwr/schedule/$event",
-                    bearer => $Admission::Site::SECRETS{admin},
-                    json => \%times);
+    my $r = answered {
+        request($port[$i], PUT => "/api/admin/vwr/schedule/$event",
+                bearer => $Admission::Site::SECRETS{admin},
+                json => \%times)
+    };
     is $r->status, 200, "$event is set" or diag $r->raw;
 }
 

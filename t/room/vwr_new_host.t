@@ -91,7 +91,7 @@ $redis->sigcont;
 
 ok wait_until(sub { check($site, $new, $ben, $place, event => 'other')
                     ->status == 200 }, 10), 'Redis back: it goes on';
-is assign($site, $new, $ben, event => 'other')->json->{requestId}, $place,
-    'with the same ticket';
+is answered { assign($site, $new, $ben, event => 'other') }->json->{requestId},
+    $place, 'with the same ticket';
 
 done_testing;
