@@ -50,13 +50,22 @@ sub new ($class, $redis, %opt) {
                        %opt }, $class;
 
     for my $name (qw(check leave step admin complete beat join)) {
-        my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
-                                root . "/lua/queue_$name.lua");
+        my $text = text($name);
         $self->{edit}->() for $self->{edit} ? $text : ();
         $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
     }
 
     return $self;
+}
+
+
+# of a script, with its libraries
+
+sub text ($name) {
+    state %text;
+
+    return $text{$name} //= (run('sh', root . '/lua/embed.sh', '-e',
+                                 root . "/lua/queue_$name.lua"))[1];
 }
 
 
