@@ -32,13 +32,22 @@ sub new ($class, $redis, %opt) {
                        host => { @NOTHING }, %opt }, $class;
 
     for my $name (qw(assign step admin)) {
-        my (undef, $text) = run('sh', root . '/lua/embed.sh', '-e',
-                                root . "/lua/vwr_$name.lua");
+        my $text = text($name);
         $text = $opt{edit}->($text) if $opt{edit};
         $self->{sha}{$name} = $redis->cmd('SCRIPT', 'LOAD', $text);
     }
 
     return $self;
+}
+
+
+# of a script, with its libraries
+
+sub text ($name) {
+    state %text;
+
+    return $text{$name} //= (run('sh', root . '/lua/embed.sh', '-e',
+                                 root . "/lua/vwr_$name.lua"))[1];
 }
 
 
