@@ -137,9 +137,11 @@ ok wait_until {
 
 # as ann's page asks: by that, who was not heard of is back
 
-is get($port, "/api/queue/status/$events[2]", bearer => user('ann'), headers =>
-           [ 'x-queue-entry-token' => $entered ])->json->{status}, 'active',
-    'and nobody was lost';
+my $ann = answered {
+    get($port, "/api/queue/status/$events[2]", bearer => user('ann'),
+        headers => [ 'x-queue-entry-token' => $entered ]);
+};
+is $ann->json->{status}, 'active', 'and nobody was lost';
 
 my $new = $cluster->master_of("shop:{$events[2]}:queue");
 my $tls_port = $new->tls_port;
