@@ -113,13 +113,13 @@ ok $streams[-1]->message, 'where one goes another may come';
 
 # ---- a reload
 
-my $since = time;
-
 $h2 = Admission::HTTP2->connect($nginx->port('h2'));
 (pop @streams)->close;
 wait_until { metric('streams') == 149 };
 $h2->headers(1, 'GET', $path);
 ok $h2->part(1, qr/\n\n/), 'one over HTTP/2 among them';
+
+my $since = time;
 
 $nginx->reload(wait => 0);
 
