@@ -1,8 +1,15 @@
--- What users whom a host told by its view how they stand have to say: they are
--- here, and if they are not in line any more, they are put back.  Each has shown
--- a place: its score, and, in one text, the time of the clock and the life of
--- the data that it is of, and 1 of a page that nobody looks at.  Keys, further
--- arguments and most of the answer are those of queue_state_lib.lua.
+-- What users have to say whom nobody asked Redis about, in the order in which
+-- they said it.  Keys, further arguments and most of the answer are those of
+-- queue_state_lib.lua.
+--
+-- Whom a host told by its view how they stand: they are here, and if they are
+-- not in line any more, they are put back.  Each has shown a place: its score,
+-- and, in one text, the time of the clock and the life of the data that it is
+-- of, and 1 of a page that nobody looks at.
+--
+-- With 0 for the score: "ADM 0 2" of one whose entry token, of when it was let
+-- in, the gate took, and who so has come; "MS 0 3" of one who closed a stream,
+-- and leaves if nothing is heard for so long.
 --
 -- each: user score place
 --
@@ -20,7 +27,20 @@ q.back_in_line = 0
 local now = q.int(q.ms)
 
 local here = {}     -- now, user, now, user, ...
+local heard = {}    -- users who do not leave by what they said before
+local closed = {}   -- and who do, with the times, ms
 local again = {}
+
+function q.hear(user)
+  heard[#heard + 1] = user
+  closed[user] = nil
+end
+
+function q.see(user)
+  here[#here + 1] = now
+  here[#here + 1] = user
+  q.hear(user)
+end
 
 -- A user whom the line does not have at that score; whether it comes to.
 function q.stand(user, score, place)
@@ -37,8 +57,7 @@ function q.stand(user, score, place)
      or stands and stands + 0 < score
   then
     if stands then
-      here[#here + 1] = now
-      here[#here + 1] = user
+      q.see(user)
     end
     return false
   end
@@ -61,13 +80,40 @@ function q.stand(user, score, place)
     q.note_moved(user)
   end
   call('ZADD', k.seen, now, user)
-  call('ZREM', k.leaving, user)
+  q.hear(user)
   q.back_in_line = q.back_in_line + 1
   if q.size == 1 then
     q.touch(k.queue, k.seen, k.epoch, k.state)
   end
 
   return free == score
+end
+
+-- A token of a session before says nothing of this one.  Once come, a user renews
+-- the slot by heartbeats alone.
+function q.come(user, adm)
+  local ends = call('ZSCORE', k.active, user)
+  if not ends or (call('ZSCORE', k.admitted, user) or 0) + 0 > adm then
+    return
+  end
+  if not call('ZSCORE', k.active_seen, user) then
+    q.renew(user, ends + 0)
+  end
+  q.hear(user)
+end
+
+-- Whether what is said is of none who waits by a place.
+function q.other(user, score, text)
+  if score ~= '0' then
+    return false
+  end
+  local n, what = text:match('^(%d+) %d+ (%d)$')
+  if what == '2' then
+    q.come(user, n + 0)
+  elseif what == '3' then
+    closed[user] = q.ms + n
+  end
+  return true
 end
 
 
@@ -77,8 +123,9 @@ q.touch_all()
 for i = #ARG, #ARGV - 1, #EACH do
   local user = ARG.user[i]
   if call('ZSCORE', k.queue, user) == ARG.score[i] then
-    here[#here + 1] = now
-    here[#here + 1] = user
+    q.see(user)
+  elseif q.other(user, ARG.score[i], ARG.place[i]) then
+    -- said
   elseif not q.stand(user, ARG.score[i] + 0, ARG.place[i]) then
     again[#again + 1] = (i - #ARG) / #EACH
   end
@@ -86,11 +133,30 @@ end
 
 if #here > 0 then
   call('ZADD', k.seen, unpack(here))
-  if q.beacon ~= 0 then
-    for i = 2, #here, 2 do
-      call('ZREM', k.leaving, here[i])
-    end
+end
+if q.beacon ~= 0 then
+  for _, user in ipairs(heard) do
+    call('ZREM', k.leaving, user)
   end
+end
+
+local leaves = 0
+for i = #ARG, #ARGV - 1, #EACH do
+  local user = ARG.user[i]
+  local at = closed[user]
+  if at and (call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user))
+  then
+    -- a beacon of the page may have said more
+    if at < (call('ZSCORE', k.leaving, user) or at + 1) + 0 then
+      call('ZADD', k.leaving, q.int(at), user)
+    end
+    leaves = leaves + 1
+    closed[user] = nil
+  end
+end
+if leaves > 0 then
+  call('HSET', k.state, 'beacon', q.int(q.ms))
+  q.touch(k.leaving)
 end
 
 local answer = q.reply(NOT_IN)

@@ -265,29 +265,8 @@ function q.ticket_score(done)
 end
 
 function q.stay_active()
-  local adm = (call('ZSCORE', k.admitted, q.user) or q.now()) + 0
-  if adm > q.far then
-    adm = q.now()
-  end
-  local cap = q.session_end(adm)
-  if q.paused then
-    cap = math.max(cap, q.ms + PAUSE)
-  end
-  if q.ms >= cap then
-    q.try()
-    q.expire_active(q.user)
-    return nil
-  end
-  -- never less than before, though the configuration is: tokens are out
-  local expires = math.max(math.min(q.ms + q.active_ttl, cap), active + 0)
-  q.add_active(q.user, expires)
-  call('ZADD', k.active_seen, q.int(q.ms), q.user)
-  call('ZREM', k.leaving, q.user)
-  if q.done(q.user) < adm then
-    call('ZADD', k.done, q.int(q.tick()), q.user)
-    q.touch(k.active_seen, k.done)
-  end
-  return q.reply(ACTIVE, 0, 0, adm, expires)
+  local adm, expires = q.renew(q.user, active + 0)
+  return adm and q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
 -- Nobody looks: the slot is neither claimed nor renewed.

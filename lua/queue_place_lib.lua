@@ -1,5 +1,5 @@
 -- Which places count, and where their holders stand by them: of q.user, who
--- shows an entry token of q.e_adm (0: none).
+-- shows an entry token of q.e_adm (0: none).  And how who is in stays so.
 
 -- A brief event goes once nobody is left in it, and who left with it: a place
 -- of a life before that may be of anybody.  Who was in line when data was lost
@@ -46,4 +46,32 @@ end
 function q.note_moved(user)
   call('ZADD', k.moved, q.int(q.tick()), user)
   q.touch(k.moved)
+end
+
+-- One who is in is heard of, and so has come: the slot, which ends then, is
+-- renewed.  When let in and the new end; nil: the session is over.
+function q.renew(user, ends)
+  local adm = (call('ZSCORE', k.admitted, user) or q.now()) + 0
+  if adm > q.far then
+    adm = q.now()
+  end
+  local cap = q.session_end(adm)
+  if q.paused then
+    cap = math.max(cap, q.ms + PAUSE)
+  end
+  if q.ms >= cap then
+    q.try()
+    q.expire_active(user)
+    return nil
+  end
+  -- never less than before, though the configuration is: tokens are out
+  local expires = math.max(math.min(q.ms + q.active_ttl, cap), ends)
+  q.add_active(user, expires)
+  call('ZADD', k.active_seen, q.int(q.ms), user)
+  call('ZREM', k.leaving, user)
+  if q.done(user) < adm then
+    call('ZADD', k.done, q.int(q.tick()), user)
+    q.touch(k.active_seen, k.done)
+  end
+  return adm, expires
 end

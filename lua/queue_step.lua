@@ -33,7 +33,7 @@
 -- @include queue_lib.lua
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
-local MEMBERS_MAX = 1000
+local MEMBERS_MAX, LEAVE_MAX = 1000, 100
 local CLEAN_INTERVAL = 30000
 
 -- so many parts that a host's view has at most, each of so many users at least,
@@ -78,12 +78,15 @@ function q.take_back_expired()
 end
 
 function q.let_go()
-  for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms),
-                             'LIMIT', 0, 100))
-  do
+  local leave = call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms), 'LIMIT',
+                     0, LEAVE_MAX)
+  for _, user in ipairs(leave) do
     -- the place of one who left by then counts no more either
     q.left = q.left + q.depart(user, 1)
     call('ZREM', k.leaving, user)
+  end
+  if #leave == LEAVE_MAX then
+    q.more = 1
   end
 end
 
@@ -288,11 +291,12 @@ function q.gone(key, gone, told)
 end
 
 -- Who said by a beacon, since then, that the page closes: whether it was a
--- refresh is to be known in time, not with the heartbeats of others.
+-- refresh is to be known in time, not with the heartbeats of others.  Who closed
+-- a stream has longer.
 function q.going(gone)
   local since = math.floor(ARG.gone / 1000) + 9000
-  for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since), '+inf',
-                             'LIMIT', 0, GONE_MAX))
+  for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since),
+                             q.int(q.ms + 10000), 'LIMIT', 0, GONE_MAX))
   do
     gone[#gone + 1] = user
     gone[#gone + 1] = q.stored

@@ -194,6 +194,10 @@ counter(VIEW_AGAIN, "queue_view_refused", NONE, NONE,
     "Those of queue_view_heartbeats whose users stood otherwise than they had "
     "been told: they ask Redis the next time." host)
 
+counter(GATE_COMES, "queue_gate_reports", NONE, NONE,
+    "Users with an entry token of whom the gate told Redis, many in one call: "
+    "who has not come yet has by that." host)
+
 gauge(views, "queue_views", NONE, NONE,
     "Events of which this host has a view of the line that polls are answered "
     "from.")
@@ -221,6 +225,10 @@ counter(STREAMS, "streams_opened", TIER, NONE,
 counter(STREAMS_ENDED, "streams_ended", STREAM_END, NONE,
     "Streams that ended: the client went, there was nothing more to tell "
     "(over), nothing was read any more (slow), or the worker left." host)
+
+counter(STREAM_LEAVES, "streams_closed", NONE, NONE,
+    "Those of why=client after which a user leaves who is not heard of any "
+    "more (leave_on_close=on)." host)
 
 counter(STREAMS_REFUSED, "streams_refused", NONE, NONE,
     "Streams refused since the worker had as many as it may "

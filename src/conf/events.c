@@ -91,6 +91,9 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(admissions_stream, switch, 0, NGX_ADM_ON,
                       "\"on\" or \"off\""),
 
+    ngx_adm_event_key(leave_on_close, switch, 0, NGX_ADM_ON,
+                      "\"on\" or \"off\""),
+
     ngx_adm_event_key(max_queue, most, 0, NGX_ADM_LINE_MAX,
                       "a number from 0 to 1000000000, or \"off\""),
 
@@ -160,6 +163,7 @@ ngx_adm_event_builtin(ngx_adm_event_conf_t *ecf)
     ecf->admit_batch = 100;
     ecf->token_ttl = 600000;
     ecf->admissions_stream = NGX_ADM_ON;
+    ecf->leave_on_close = NGX_ADM_OFF;
     ecf->max_queue = -1;
     ecf->slots = -1;
     ecf->complete = NGX_ADM_OFF;

@@ -43,6 +43,10 @@ ngx_int_t ngx_adm_gate_tier2(ngx_adm_gate_t *g);
 ngx_int_t ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user,
     ngx_adm_claims_t **entry, const char **why);
 
+/* the gate took the token: who has not come yet has by that */
+void ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
+    ngx_adm_claims_t *entry);
+
 /*
  * Asks Redis of a waiting room, and of times of its sale, that the host has
  * not heard of, once a request, which waits.  NGX_DECLINED: it was asked, or

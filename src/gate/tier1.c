@@ -229,6 +229,7 @@ ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g)
     if (rc == NGX_OK) {
         ctx->entry = entry;
         ngx_adm_restore_report(g->request, entry);
+        ngx_adm_gate_came(g->request, g->conf, entry);
     }
 
     return rc;

@@ -18,7 +18,9 @@
 #include "../host/doubt.h"
 #include "../host/sale.h"
 #include "../http/entry.h"
+#include "../http/origin.h"
 #include "../http/room.h"
+#include "../queue/beat.h"
 #include "../queue/queue.h"
 #include "../queue/restore.h"
 #include "gate.h"
@@ -183,6 +185,8 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
         ngx_adm_restore_report(g->request, entry);
     }
 
+    ngx_adm_gate_came(g->request, conf, entry);
+
     return tier2->strict ? ngx_adm_gate_tier2_ask(g) : NGX_OK;
 }
 
@@ -211,6 +215,18 @@ ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user, ngx_adm_claims_t **entry,
     }
 
     return rc;
+}
+
+
+/* who uses the token has come, but for a page that nobody has opened yet */
+
+void
+ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
+    ngx_adm_claims_t *entry)
+{
+    if (!ngx_adm_is_prefetch(r)) {
+        ngx_adm_beat_come(conf, entry);
+    }
 }
 
 

@@ -105,6 +105,7 @@ typedef struct {
     int64_t                     admit_batch;
     ngx_msec_t                  token_ttl;
     ngx_uint_t                  admissions_stream;  /* bool */
+    ngx_uint_t                  leave_on_close;     /* bool: with a stream */
     int64_t                     max_queue;      /* who may wait; -1: any */
     ngx_msec_t                  max_wait;       /* 0: any */
     int64_t                     slots;          /* seats in all; -1: no end */

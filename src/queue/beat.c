@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Heartbeats of who was told by the host how it stands: those of an event go
- * out with one call, a moment after the first or when they are many.  A worker
- * that leaves sends its own first, since their timer keeps it.
+ * Heartbeats of who was told by the host how it stands, and of who came by the
+ * gate, and who closed a stream: those of an event go out with one call, a
+ * moment after the first or when they are many.  A worker that leaves sends its
+ * own first, since their timer keeps it.
  */
 
 
@@ -25,6 +26,21 @@
 
 #define NGX_ADM_BEAT_PLACE  (2 * NGX_INT64_LEN + sizeof("  0") - 1)
 
+/* what a beat is of, as lua/queue_beat.lua has it */
+#define NGX_ADM_BEAT_HERE   0
+#define NGX_ADM_BEAT_AWAY   1
+#define NGX_ADM_BEAT_COME   2
+#define NGX_ADM_BEAT_CLOSE  3
+
+/* ms between two reports of the gate about a user, who may have come by the
+   first; less where who waits has less time to come, or leaves with a stream */
+#define NGX_ADM_BEAT_COMES  30000
+#define NGX_ADM_BEAT_OFTEN  1000
+
+/* users of whom a worker keeps when they were reported last, at most: of others
+   it is said more often */
+#define NGX_ADM_BEAT_CAME   8192
+
 
 /* those of an event, until there is an answer */
 typedef struct {
@@ -33,9 +49,23 @@ typedef struct {
     ngx_pool_t                *pool;     /* of all of it */
     ngx_array_t                groups;   /* of arguments: ngx_str_t */
     ngx_uint_t                 n;
+    ngx_uint_t                 comes;    /* of these, and */
+    ngx_uint_t                 closes;
+    ngx_msec_t                 leave;    /* the longest time until one of them
+                                            does; 0: nobody does */
     ngx_event_t                send;     /* timer */
 } ngx_adm_beats_t;
 
+
+typedef struct {
+    uint64_t                   key;      /* of event, user and session */
+    ngx_msec_t                 at;
+} ngx_adm_came_t;
+
+
+static ngx_int_t ngx_adm_beat_add(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_str_t *user, int64_t score, int64_t n,
+    int64_t life, ngx_uint_t what);
 
 static ngx_adm_beats_t *ngx_adm_beats(ngx_str_t *event);
 static void ngx_adm_beats_timer(ngx_event_t *ev);
@@ -48,9 +78,66 @@ static ngx_rbtree_t       ngx_adm_beat_events;
 static ngx_rbtree_node_t  ngx_adm_beat_sentinel;
 
 
+static ngx_adm_came_t     ngx_adm_came[NGX_ADM_BEAT_CAME];
+
+/* another one after a call failed: all that it said is to be said again */
+static uint64_t           ngx_adm_came_seed;
+
+
 ngx_int_t
 ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     ngx_adm_claims_t *place, ngx_uint_t away)
+{
+    return ngx_adm_beat_add(event, conf, user, place->score, place->at,
+                            place->epoch,
+                            away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE);
+}
+
+
+void
+ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
+{
+    uint64_t         key;
+    ngx_msec_t       often;
+    ngx_adm_came_t  *came;
+
+    if (entry->uid.len == 0 || entry->adm <= 0) {
+        return;
+    }
+
+    often = conf->leave_on_close ? NGX_ADM_BEAT_OFTEN
+            : ngx_max(ngx_min(conf->claim_ttl / 4, NGX_ADM_BEAT_COMES),
+                      NGX_ADM_BEAT_OFTEN);
+
+    key = ngx_adm_view_key(&entry->sub, &entry->uid);
+    key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
+
+    came = &ngx_adm_came[key % NGX_ADM_BEAT_CAME];
+
+    if (came->key == key && ngx_current_msec - came->at < often) {
+        return;
+    }
+
+    if (ngx_adm_beat_add(&entry->sub, conf, &entry->uid, 0, entry->adm, 0,
+                         NGX_ADM_BEAT_COME) == NGX_OK)
+    {
+        came->key = key;
+        came->at = ngx_current_msec;
+    }
+}
+
+
+void
+ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user, ngx_msec_t after)
+{
+    (void) ngx_adm_beat_add(event, conf, user, 0, after, 0, NGX_ADM_BEAT_CLOSE);
+}
+
+
+static ngx_int_t
+ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
+    int64_t score, int64_t n, int64_t life, ngx_uint_t what)
 {
     u_char           *p;
     ngx_str_t        *group;
@@ -83,16 +170,24 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     p = ngx_cpymem(p, user->data, user->len);
 
     group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data = p;
-    p = ngx_sprintf(p, "%L", place->score);
+    p = ngx_sprintf(p, "%L", score);
     group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data;
 
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data = p;
-    p = ngx_sprintf(p, "%L %L %d", place->at, place->epoch, away ? 1 : 0);
+    p = ngx_sprintf(p, "%L %L %ui", n, life, what);
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data;
 
     beats->n++;
+
+    if (what == NGX_ADM_BEAT_COME) {
+        beats->comes++;
+
+    } else if (what == NGX_ADM_BEAT_CLOSE) {
+        beats->closes++;
+        beats->leave = ngx_max(beats->leave, (ngx_msec_t) n);
+    }
 
     if (beats->n == NGX_ADM_BEATS || ngx_exiting) {
         ngx_adm_beats_send(beats);
@@ -182,12 +277,17 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
 
     ngx_rbtree_delete(&ngx_adm_beat_events, &beats->sn.node);
 
-    ngx_adm_count_n(NGX_ADM_COUNT_VIEW_BEATS, beats->n);
+    ngx_adm_count_n(NGX_ADM_COUNT_VIEW_BEATS,
+                    beats->n - beats->comes - beats->closes);
+    ngx_adm_count_n(NGX_ADM_COUNT_GATE_COMES, beats->comes);
+    ngx_adm_count_n(NGX_ADM_COUNT_STREAM_LEAVES, beats->closes);
 
     if (ngx_adm_queue_beat(&beats->sn.str, beats->conf, beats->n,
-                           beats->groups.elts, ngx_adm_beats_done, beats)
+                           beats->groups.elts, beats->leave,
+                           ngx_adm_beats_done, beats)
         == NULL)
     {
+        ngx_adm_came_seed++;
         ngx_destroy_pool(beats->pool);
     }
 }
@@ -225,6 +325,9 @@ ngx_adm_beats_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
                        "admission: heartbeats of event \"%V\": %ui, %uz of "
                        "them are to ask", &beats->sn.str, beats->n,
                        again->elements);
+
+    } else if (beats->comes) {
+        ngx_adm_came_seed++;
     }
 
     ngx_destroy_pool(beats->pool);

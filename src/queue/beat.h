@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What users have to say whom the host told how they stand: to Redis, many in
- * one call.
+ * What users have to say whom nobody asked Redis about: to Redis, many in one
+ * call, in the order in which they said it.
  */
 
 
@@ -25,6 +25,16 @@
  */
 ngx_int_t ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_str_t *user, ngx_adm_claims_t *place, ngx_uint_t away);
+
+/*
+ * The gate took an entry token of the user, verified: who has not come yet has
+ * by that.  Said of each user now and then only.
+ */
+void ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry);
+
+/* The user closed a stream, and leaves if nothing is heard for so many ms. */
+void ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_str_t *user, ngx_msec_t after);
 
 
 #endif /* _NGX_ADM_QUEUE_BEAT_H_INCLUDED_ */

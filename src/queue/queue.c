@@ -65,6 +65,7 @@ typedef struct {
     unsigned                unmarked:1;  /* the event was */
     unsigned                beats:1;
     unsigned                joins:1;
+    ngx_msec_t              leave;       /* somebody may, after so many ms */
     ngx_uint_t              life;        /* of the zone */
     ngx_msec_t              keep;        /* a revocation */
     int64_t                 revoked;     /* the host knows up to */
@@ -179,6 +180,7 @@ ngx_adm_queue_leave(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     if (beacon) {
         qc->beacon = 1;
+        qc->leave = NGX_ADM_BEACON;
         qc->tells = 1;
 
     } else {
@@ -259,7 +261,8 @@ ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, int64_t given,
 
 ngx_adm_redis_call_t *
 ngx_adm_queue_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_uint_t n,
-    ngx_str_t *groups, ngx_adm_queue_done_pt done, void *data)
+    ngx_str_t *groups, ngx_msec_t leave, ngx_adm_queue_done_pt done,
+    void *data)
 {
     ngx_adm_args_t         args;
     ngx_adm_queue_call_t  *qc;
@@ -274,6 +277,7 @@ ngx_adm_queue_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_uint_t n,
     args.more = groups;
 
     qc->beats = 1;
+    qc->leave = leave;
 
     if (qc->unmarked) {
         ngx_adm_queue_mark(event);
@@ -582,8 +586,8 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
 
     busy = (answer->size + answer->active > 0);
 
-    if (qc->beacon) {
-        r->now.ends = NGX_ADM_BEACON + 100;
+    if (qc->leave) {
+        r->now.ends = qc->leave + 100;
         qc->tells = busy;
     }
 

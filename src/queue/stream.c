@@ -40,6 +40,10 @@
 /* s between two heartbeats, where polls come more often */
 #define NGX_ADM_STREAM_BEAT    5
 
+/* ms, at least, for which nothing is heard of who gives up what it has with its
+   stream */
+#define NGX_ADM_STREAM_CLOSED  30000
+
 
 typedef struct {
     ngx_adm_stream_t          *stream;   /* NULL: not opened yet */
@@ -88,7 +92,7 @@ static void ngx_adm_queue_stream_tell(ngx_adm_queue_stream_t *qs,
     ngx_adm_queue_answer_t *answer);
 static ngx_uint_t ngx_adm_queue_stream_news(ngx_adm_queue_stream_t *qs,
     ngx_adm_queue_answer_t *answer);
-static void ngx_adm_queue_stream_gone(void *data);
+static void ngx_adm_queue_stream_gone(void *data, ngx_uint_t closed);
 
 
 static const ngx_adm_stream_type_t  ngx_adm_queue_stream_type = {
@@ -539,12 +543,18 @@ ngx_adm_queue_stream_news(ngx_adm_queue_stream_t *qs,
 
 
 static void
-ngx_adm_queue_stream_gone(void *data)
+ngx_adm_queue_stream_gone(void *data, ngx_uint_t closed)
 {
     ngx_adm_queue_stream_t *qs = data;
 
     if (qs->pending) {
         ngx_adm_redis_cancel(qs->pending);
+    }
+
+    if (closed && qs->conf->leave_on_close) {
+        ngx_adm_beat_close(&qs->event, qs->conf, &qs->user,
+                           ngx_max(NGX_ADM_STREAM_CLOSED,
+                                   2 * (ngx_msec_t) qs->next * 1000));
     }
 
     ngx_free(qs);

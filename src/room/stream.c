@@ -81,7 +81,7 @@ static ngx_int_t ngx_adm_room_stream_tell(ngx_adm_stream_t *s,
 static ngx_int_t ngx_adm_room_stream_token(ngx_adm_room_stream_t *rs,
     ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing, ngx_pool_t *pool,
     ngx_str_t *token);
-static void ngx_adm_room_stream_gone(void *data);
+static void ngx_adm_room_stream_gone(void *data, ngx_uint_t closed);
 
 
 static const ngx_adm_stream_type_t  ngx_adm_room_stream_type = {
@@ -481,7 +481,7 @@ ngx_adm_room_stream_token(ngx_adm_room_stream_t *rs, ngx_adm_claims_t *ticket,
 
 
 static void
-ngx_adm_room_stream_gone(void *data)
+ngx_adm_room_stream_gone(void *data, ngx_uint_t closed)
 {
     ngx_adm_room_stream_t *rs = data;
 

@@ -111,7 +111,7 @@ ngx_adm_stream_open(ngx_http_request_t *r, const ngx_adm_stream_type_t *type,
     rc = ngx_adm_respond_events(r);
 
     if (rc != NGX_OK) {
-        type->gone(data);
+        type->gone(data, 0);
         return (rc == NGX_DONE) ? NGX_OK : rc;
     }
 
@@ -123,7 +123,7 @@ ngx_adm_stream_open(ngx_http_request_t *r, const ngx_adm_stream_type_t *type,
     }
 
     if (s == NULL) {
-        type->gone(data);
+        type->gone(data, 0);
         return NGX_ERROR;
     }
 
@@ -552,7 +552,9 @@ ngx_adm_stream_leave(ngx_adm_stream_t *s, ngx_adm_stream_end_e why)
     ngx_adm_streams_note(--ngx_adm_stream_n);
     ngx_adm_count(NGX_ADM_COUNT_STREAMS_ENDED + why);
 
-    s->type->gone(s->data);
+    /* whoever goes while the worker does is sent away */
+
+    s->type->gone(s->data, why == NGX_ADM_STREAM_END_CLIENT && !ngx_exiting);
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, s->connection->log, 0,
                    "admission: stream ended, %d, %ui are open", why,

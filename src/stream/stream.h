@@ -35,8 +35,11 @@ typedef struct {
      */
     ngx_int_t      (*look)(ngx_adm_stream_t *s, void *data);
 
-    /* once: it is not asked any more, and its data is to be freed */
-    void           (*gone)(void *data);
+    /*
+     * Once: it is not asked any more, and its data is to be freed; closed: it
+     * was open, and it is the client that ended it.
+     */
+    void           (*gone)(void *data, ngx_uint_t closed);
 } ngx_adm_stream_type_t;
 
 

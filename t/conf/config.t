@@ -113,6 +113,7 @@ subtest 'all of it, right' => sub {
                       claim_ttl=30s seen_ttl=90s restore_wait=5s
                       admit_interval=500ms admit_batch=10 token_ttl=5m
                       admissions_stream=off slots=500 complete=user
+                      leave_on_close=on
                       "title=A title" artist=X;
             concept   slots=0 complete=off;
             concert   threshold=0;
@@ -503,6 +504,7 @@ subtest 'admission_events' => sub {
         slots => [ '-1', 'x', '', '1.5', '10000001', 'none' ],
         complete => [ 'on', 'users', 'User', '' ],
         admissions_stream => [ 'yes', '1', 'ON', '' ],
+        leave_on_close => [ 'yes', '1', 'auto', '' ],
         title => [ "\xff", "\xc3" ],
         artist => [ "\xed\xa0\x80", "a\xf4\x90\x80\x80", "\xc0\xaf",
                     "a\x01b", "a\nb" ],
@@ -516,6 +518,7 @@ subtest 'admission_events' => sub {
     my %takes = (
         threshold => '0 to 10000000', admit_batch => '1 to 1000',
         slots => '0 to 10000000', complete => '"user" or "off"',
+        leave_on_close => '"on" or "off"',
         admissions_stream => '"on" or "off"', title => 'UTF-8 without control',
         artist => 'UTF-8 without control', session_max => '1s to 7d',
         restore_wait => '0 to 1h', admit_interval => '100ms to 1h',

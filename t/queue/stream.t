@@ -82,8 +82,9 @@ my $claims = jwt_verify($m->{entryToken}, $Admission::Site::SECRETS{tier2});
 is_deeply [ @$claims{qw(sub uid tier)} ], [ 'concert', 'ann', 2 ],
     'with the entry token';
 is request($site->port(1), GET => '/gated', bearer => $site->user('ann'),
-           headers => [ 'X-Queue-Entry-Token', $m->{entryToken} ])->status,
-    200, 'which is good';
+           headers => [ 'X-Queue-Entry-Token', $m->{entryToken},
+                        'Sec-Purpose', 'prefetch' ])->status,
+    200, 'which is good, though what nobody has opened yet is no coming';
 is $site->redis->cmd('ZSCORE', $site->key('active-seen'), 'ann'), undef,
     'being told is not coming';
 

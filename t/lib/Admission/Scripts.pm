@@ -129,11 +129,14 @@ sub step ($self, $since = 0, $waiting = -1, $inside = -1, $view = 0,
 }
 
 # Users, and the places that they show, { user, place (what an answer said) and
-# away, ... }; "again" of the answer is who is to ask.
+# away, ... }; "again" of the answer is who is to ask.  come: adm of an entry token
+# that a gate took, instead; close: ms after which one leaves with a stream.
 
 sub beat ($self, @who) {
     return $self->call('beat', map {
         my $place = $_->{place};
+        $_->{come} ? ($_->{user}, 0, "$_->{come} 0 2") :
+        $_->{close} ? ($_->{user}, 0, "$_->{close} 0 3") :
         ($_->{user}, $place->{score},
          "$place->{clock} $place->{epoch} " . ($_->{away} ? 1 : 0))
     } @who);
