@@ -404,10 +404,14 @@ function fillRoom(part, event) {
     chip(part, "", L("Off", "꺼짐"));
   } else if (event.rate === 0) {
     chip(part, "warn", L("Paused", "멈춤"));
+  } else if (event.standby) {
+    chip(part, "", L("Standby", "대기"));
   } else {
-    chip(part, "on", L("On", "켜짐"));
+    chip(part, "on", event.standby === false ? L("Shows", "표시 중") : L("On", "켜짐"));
   }
-  put(part.lead, on ? "" : event.vwr === "off" ? L("The configuration keeps it off (vwr=off).", "설정에서 꺼 두었습니다 (vwr=off).")
+  put(part.lead, on ? event.standby ? L("Unseen: whoever comes goes straight on, while fewer come than the rate.", "방문자에게 보이지 않습니다. 입장 속도보다 적게 오는 동안 모두 바로 들어갑니다.")
+      : event.standby === false ? L("More came than the rate: people see it, until nobody has waited for 10 seconds.", "입장 속도보다 많이 와서 대기실이 보입니다. 10초 동안 아무도 기다리지 않으면 다시 보이지 않습니다.") : ""
+    : event.vwr === "off" ? L("The configuration keeps it off (vwr=off).", "설정에서 꺼 두었습니다 (vwr=off).")
     : event.waiting > 0 ? L(`Everybody goes straight on. ${people(event.waiting)} had a number when it was turned off.`, `모두 바로 들어갑니다. 껐을 때 ${people(event.waiting)}이 번호를 갖고 있었습니다.`)
     : L("Everybody goes straight on.", "모두 바로 들어갑니다."));
   write(part.values.waiting, on ? event.waiting : 0);
@@ -422,7 +426,7 @@ function fillRoom(part, event) {
     !on && event.vwr !== "off" && event.activation > 0 && "resume",
     on && "advance",
     "rate",
-    on && event.vwr !== "on" && "deactivate"
+    on && event.vwr !== "on" && event.vwr !== "standby" && "deactivate"
   ].filter(Boolean));
 }
 

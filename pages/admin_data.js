@@ -71,7 +71,7 @@ function failure({ status, body }, url) {
   switch (body.code) {
     case "UNAVAILABLE": return L("Redis did not answer in time.", "Redis가 제때 응답하지 않았습니다.") + " " + again;
     case "ALREADY_ACTIVE": return L("The waiting room is active already: somebody else, or another window, was quicker.", "대기실이 이미 켜져 있습니다. 다른 사람이나 다른 창에서 먼저 켰습니다.");
-    case "SET_BY_CONFIG": return L("The configuration decides it (vwr=on or vwr=off of this event): change it there.", "설정(이 이벤트의 vwr=on 또는 vwr=off)으로 정해져 있습니다. 설정에서 바꾸세요.");
+    case "SET_BY_CONFIG": return L("The configuration decides it (vwr= of this event): change it there.", "설정(이 이벤트의 vwr=)으로 정해져 있습니다. 설정에서 바꾸세요.");
     case "GATHERING": return L("The sale has opened and not started: move its start instead.", "판매가 열렸지만 아직 시작하지 않았습니다. 대신 시작 시각을 옮기세요.");
     case "DRAWN": return L("The lots are counted: when the sale opened and started is a part of the draw, and stays.", "추첨 인원이 확정되었습니다. 오픈과 시작 시각은 추첨의 일부이므로 바꿀 수 없습니다.");
     case "UNKNOWN_EVENT": return L("There is no such event any more.", "더 이상 없는 이벤트입니다.");

@@ -30,6 +30,7 @@
 #include "host/sale.h"
 #include "host/schedule.h"
 #include "host/shares.h"
+#include "host/standby.h"
 #include "host/streams.h"
 #include "host/stripe.h"
 #include "host/tally.h"
@@ -67,6 +68,7 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_gone_part,
     &ngx_adm_sale_part,
     &ngx_adm_draw_part,
+    &ngx_adm_standby_part,
 
     &ngx_adm_shares_part,
     &ngx_adm_revoked_part,

@@ -121,6 +121,10 @@ tally(ROOM_FULL, "room_refused_full",
 
 tally(ROOM_LONG, "room_refused_wait",
     "Tickets refused since the wait would have been too long (vwr_max_wait=).")
+
+tally(ROOM_UNSEEN, "room_unseen",
+    "Visitors let in by waiting rooms on standby that they did not see.")
+
 tally(COMPLETIONS, "queue_completions",
     "Purchases that were told of, each counted once.")
 
@@ -171,6 +175,10 @@ event_gauge(ROOM_SERVING, "room_serving",
 
 event_gauge(ROOM_RATE, "room_rate",
     "Positions a second by which the serving counter may advance." shared)
+
+event_gauge(ROOM_STANDBY, "room_standby",
+    "1 while a waiting room on standby is unseen, 0 while it shows; of none "
+    "other." shared)
 
 event_gauge(STATE_AGE, "event_state_age_seconds",
     "Time since this host last heard of an event with users or an active "

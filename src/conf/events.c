@@ -44,10 +44,14 @@ static ngx_int_t ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_source(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
+static ngx_int_t ngx_adm_param_room(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static char *ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
     ngx_adm_event_conf_t *ecf);
+static char *ngx_adm_event_standby(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
+    ngx_str_t *id);
 static char *ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 static char *ngx_adm_event_info(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 
@@ -105,8 +109,8 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
 
     ngx_adm_event_key(complete, complete, 0, 0, "\"user\" or \"off\""),
 
-    ngx_adm_event_key(vwr, switch, 0, NGX_ADM_AUTO,
-                      "\"auto\", \"on\" or \"off\""),
+    ngx_adm_event_key(vwr, room, 0, 0,
+                      "\"auto\", \"on\", \"standby\" or \"off\""),
 
     ngx_adm_event_key(vwr_rate, number, 0, NGX_ADM_ROOM_RATE_MAX,
                       "a number from 0 to 1000000"),
@@ -454,6 +458,26 @@ ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
 
 
 static ngx_int_t
+ngx_adm_param_room(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
+    void *field)
+{
+    ngx_int_t    mode;
+    ngx_uint_t  *vwr = field;
+
+    mode = ngx_adm_str_is(value, "standby") ? NGX_ADM_STANDBY
+                                            : ngx_adm_switch(value);
+
+    if (mode == NGX_DECLINED) {
+        return NGX_DECLINED;
+    }
+
+    *vwr = mode;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
 ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
     void *field)
 {
@@ -551,6 +575,12 @@ ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
         return NGX_CONF_ERROR;
     }
 
+    if (ecf->vwr == NGX_ADM_STANDBY
+        && ngx_adm_event_standby(cf, ecf, id) != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
     if (ecf->sn.str.len && ecf->opens + ecf->starts) {
 
         sale = ngx_adm_conf_push(cf, &mcf->sales,
@@ -560,6 +590,45 @@ ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
         }
 
         *sale = ecf;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/*
+ * What a room on standby goes by is its rate; and what begins with a crowd, as a
+ * sale does, is no use of one.
+ */
+
+static char *
+ngx_adm_event_standby(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf, ngx_str_t *id)
+{
+    const char  *why;
+
+    why = NULL;
+
+    if (ecf->order == NGX_ADM_ORDER_DRAW) {
+        why = "takes no \"order=draw\"";
+
+    } else if (ecf->opens || ecf->starts) {
+        why = "takes no \"opens=\" and no \"starts=\", which gather people "
+              "in the room";
+
+    } else if (ecf->vwr_rate == 0) {
+        why = "needs a \"vwr_rate=\" of 1 at least, over which the room shows";
+
+    } else if (ecf->vwr_burst >= 0
+               && ecf->vwr_burst < (ecf->vwr_rate + 3) / 4)
+    {
+        why = "needs a \"vwr_burst=\" of a quarter of \"vwr_rate=\" at "
+              "least, which is what hosts let in at a time";
+    }
+
+    if (why) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"vwr=standby\" of \"%V\" in "
+                           "\"admission_events\" %s", id, why);
+        return NGX_CONF_ERROR;
     }
 
     return NGX_CONF_OK;

@@ -19,6 +19,7 @@
 #include "../http/user.h"
 #include "../queue/restore.h"
 #include "../room/calls.h"
+#include "../room/unseen.h"
 #include "gate.h"
 
 
@@ -27,7 +28,7 @@ static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode,
 static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
     ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
-    int64_t activation);
+    int64_t activation, const char **why);
 static ngx_int_t ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g);
 
 
@@ -39,9 +40,10 @@ static ngx_int_t ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g);
 ngx_int_t
 ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 {
-    ngx_int_t       rc, mode;
-    ngx_adm_room_t  room;
-    ngx_adm_sale_t  sale;
+    ngx_int_t        rc, mode;
+    const char      *why;
+    ngx_adm_room_t   room;
+    ngx_adm_sale_t   sale;
 
     if (g->named == NGX_DECLINED && !g->lcf->tier1->event_required) {
         return NGX_DECLINED;
@@ -80,7 +82,22 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
     }
 
     if (room.active) {
-        return ngx_adm_gate_tier1_token(g, room.activation);
+        rc = ngx_adm_gate_tier1_token(g, room.activation, &why);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        if (g->conf->vwr == NGX_ADM_STANDBY
+            && (sale.phase == NGX_ADM_PHASE_NONE
+                || sale.phase == NGX_ADM_PHASE_OPEN))
+        {
+            rc = ngx_adm_room_unseen(g->request, &g->event, g->conf,
+                                     room.activation);
+        }
+
+        return (rc == NGX_DECLINED)
+               ? ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1, why) : rc;
     }
 
     if (ngx_adm_sale_pending(&sale, g->conf, &room)) {
@@ -122,6 +139,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode, ngx_adm_sale_t *sale)
     /* what a clock says that Redis never set is not when a sale starts */
 
     if (mode == NGX_ADM_ON
+        || g->conf->vwr == NGX_ADM_STANDBY
         || sale->phase == NGX_ADM_PHASE_GATHERING
         || (sale->opens + sale->starts && ngx_adm_heard(NULL) != NGX_OK))
     {
@@ -176,14 +194,16 @@ ngx_adm_gate_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
 }
 
 
+/* NGX_DECLINED: there is none, *why says so */
+
 static ngx_int_t
-ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation)
+ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation,
+    const char **why)
 {
     ngx_int_t          rc;
-    const char        *why;
     ngx_adm_claims_t  *claims;
 
-    rc = ngx_adm_tier1_find(g->request, &g->event, activation, &claims, &why);
+    rc = ngx_adm_tier1_find(g->request, &g->event, activation, &claims, why);
     if (rc == NGX_ERROR) {
         return NGX_ERROR;
     }
@@ -194,13 +214,7 @@ ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation)
         return ngx_adm_tier1_renew(g->request, g->conf, claims);
     }
 
-    rc = ngx_adm_gate_tier1_entry(g);
-
-    if (rc != NGX_DECLINED) {
-        return rc;
-    }
-
-    return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1, why);
+    return ngx_adm_gate_tier1_entry(g);
 }
 
 

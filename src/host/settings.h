@@ -41,6 +41,9 @@
 #define NGX_ADM_AUTO           2
 #define NGX_ADM_VARIABLE       3
 
+/* and vwr= of an event besides */
+#define NGX_ADM_STANDBY        3
+
 /* admission_deny */
 #define NGX_ADM_DENY_AUTO      0
 #define NGX_ADM_DENY_REDIRECT  1
@@ -117,7 +120,8 @@ typedef struct {
     ngx_uint_t                  complete;       /* _ON: users may say that they
                                                    bought a seat, _OFF */
 
-    ngx_uint_t                  vwr;            /* _OFF, _ON, _AUTO */
+    ngx_uint_t                  vwr;            /* _OFF, _ON, _AUTO, _STANDBY
+                                                   */
     int64_t                     vwr_rate;       /* a second; 0: paused */
     int64_t                     vwr_burst;      /* -1: a second's worth */
     int64_t                     vwr_max_queue;  /* as max_queue */
@@ -329,6 +333,11 @@ extern ngx_adm_intake_conf_t  ngx_adm_intake_default;
 
 /* and of lots that are browsers', while they are gathered */
 extern ngx_adm_intake_conf_t  ngx_adm_intake_lots;
+
+
+/* by its configuration the room of an event is always on */
+#define ngx_adm_room_is_kept(conf)                                            \
+    ((conf)->vwr == NGX_ADM_ON || (conf)->vwr == NGX_ADM_STANDBY)
 
 
 /*

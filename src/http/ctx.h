@@ -117,7 +117,8 @@ typedef struct {
     ngx_uint_t              looked;      /* the pass in which it asked */
 
     unsigned                no_store:1;  /* the answer is ours */
-    unsigned                personal:1;  /* it carries a token */
+    unsigned                personal:1;  /* it carries a token, */
+    unsigned                given:1;     /* of a visitor who had none */
     ngx_str_t              *policy;      /* the one Content-Security-Policy of
                                             a page; NULL: it is none */
     ngx_str_t               retry_after; /* of the answer; len 0:
@@ -129,6 +130,9 @@ typedef struct {
     const char             *allow;       /* methods, of a preflight; or NULL */
     ngx_str_t               uri;         /* as the request came, see
                                             $admission_uri; len 0: not noted */
+
+    struct ngx_adm_unseen_s    *unseen;  /* room/unseen.c: it is to pass a room
+                                            on standby; NULL: it did not try */
 
     struct ngx_adm_api_call_s  *api;     /* the call that the request is */
     struct ngx_adm_stream_s    *stream;  /* that the answer is */

@@ -105,7 +105,8 @@ ngx_adm_header_filter(ngx_http_request_t *r)
 
     if (ctx->denied || ctx->no_store || ctx->personal) {
         /* whatever a backend says about it */
-        value = "no-store";
+        value = (ctx->given && !ctx->denied && !ctx->no_store)
+                ? "private, no-store" : "no-store";
         ngx_adm_filter_no_store(r);
 
     } else if (ctx->gated && !ngx_adm_has_cache_control(r)) {

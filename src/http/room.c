@@ -107,7 +107,7 @@ ngx_adm_tier1_pending(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         return 0;
     }
 
-    if (conf->vwr == NGX_ADM_ON && !ngx_adm_rooms_configured()) {
+    if (ngx_adm_room_is_kept(conf) && !ngx_adm_rooms_configured()) {
         return 1;
     }
 

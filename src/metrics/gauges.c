@@ -13,6 +13,7 @@
 #include "../host/bucket.h"
 #include "../host/event_work.h"
 #include "../host/revoked.h"
+#include "../host/standby.h"
 #include "../host/streams.h"
 #include "../host/touch.h"
 #include "../host/unlisted.h"
@@ -27,6 +28,8 @@
 
 static int64_t ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge,
     ngx_adm_scrape_t *s, ngx_adm_named_t *named);
+static int64_t ngx_adm_event_gauge_standby(ngx_adm_scrape_t *s,
+    ngx_adm_named_t *named);
 
 
 #define ngx_adm_gauge(id)                                                     \
@@ -185,6 +188,20 @@ ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 }
 
 
+static int64_t
+ngx_adm_event_gauge_standby(ngx_adm_scrape_t *s, ngx_adm_named_t *named)
+{
+    ngx_int_t              rc;
+    ngx_adm_event_conf_t  *conf;
+
+    conf = ngx_adm_event_conf(s->mcf, &named->id);
+
+    rc = conf ? ngx_adm_standby_unseen(&named->id, conf) : NGX_ABORT;
+
+    return (rc == NGX_ABORT) ? NGX_ADM_GAUGE_NONE : (rc == NGX_OK);
+}
+
+
 int64_t
 ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     ngx_adm_named_t *named)
@@ -242,6 +259,9 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 
     case NGX_ADM_EVENT_GAUGE_ROOM_SERVING:
         return room->serving;
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_STANDBY:
+        return ngx_adm_event_gauge_standby(s, named);
 
     default: /* NGX_ADM_EVENT_GAUGE_ROOM_RATE */
         return room->rate / 1000;

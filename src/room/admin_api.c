@@ -12,6 +12,7 @@
 
 #include "../host/draw.h"
 #include "../host/sale.h"
+#include "../host/standby.h"
 #include "../http/body.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
@@ -97,9 +98,11 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
 
     case NGX_ADM_ROOM_CALL_DEACTIVATE:
 
-        if (call->conf->vwr == NGX_ADM_ON) {
-            return ngx_adm_admin_by_config(call, "The configuration says "
-                                           "\\\"vwr=on\\\"");
+        if (ngx_adm_room_is_kept(call->conf)) {
+            return ngx_adm_admin_by_config(call,
+                       call->conf->vwr == NGX_ADM_ON
+                       ? "The configuration says \\\"vwr=on\\\""
+                       : "The configuration says \\\"vwr=standby\\\"");
         }
 
         if (gathers) {
@@ -273,14 +276,16 @@ ngx_adm_admin_status(ngx_adm_api_call_t *call, ngx_adm_room_t *room)
     set_by = room->by_config ? "\"config\"" : "\"api\"";
 
     return ngx_adm_api_json(call->request,
-               call->event.len + sizeof("\"config\"") - 1,
+               call->event.len + sizeof("\"config\"") - 1
+               + NGX_ADM_STANDBY_MEMBER,
                "{\"eventId\":\"%V\",\"isActive\":%s,\"nextPosition\":%L,"
                "\"servingCounter\":%L,\"waiting\":%L,\"rate\":%L,"
-               "\"activation\":%L,\"setBy\":%s}",
+               "\"activation\":%L,\"setBy\":%s%s}",
                &call->event, room->active ? "true" : "false", room->next,
                room->serving, ngx_max(room->next - room->serving, 0),
                room->rate / 1000, room->activation,
-               room->activation ? set_by : "null");
+               room->activation ? set_by : "null",
+               ngx_adm_standby_member(&call->event, call->conf));
 }
 
 

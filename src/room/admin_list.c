@@ -18,6 +18,7 @@
 
 #include "../base/text.h"
 #include "../host/event_view.h"
+#include "../host/standby.h"
 #include "../host/view.h"
 #include "../http/notice.h"
 #include "../http/operator.h"
@@ -48,7 +49,8 @@
 #define NGX_ADM_LIST_SIZE                                                     \
     (sizeof(NGX_ADM_LIST_FORMAT) + sizeof(NGX_ADM_LIST_SEATS)                 \
      + sizeof(NGX_ADM_LIST_VIEW) + 17 * NGX_INT64_LEN                         \
-     + sizeof("auto") + sizeof("false") + sizeof("\"config\""))
+     + NGX_ADM_STANDBY_MEMBER                                                  \
+     + sizeof("standby") + sizeof("false") + sizeof("\"config\""))
 
 
 typedef struct {
@@ -514,8 +516,8 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
     ngx_adm_event_conf_t   *conf;
     ngx_adm_event_state_t  *state;
 
-    /* by NGX_ADM_OFF, _ON, _AUTO */
-    static const char  *modes[] = { "off", "on", "auto" };
+    /* by NGX_ADM_OFF, _ON, _AUTO, _STANDBY */
+    static const char  *modes[] = { "off", "on", "auto", "standby" };
 
     conf = listed->conf;
     room = &listed->view.room;
@@ -533,7 +535,7 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
         set_by = room->by_config ? "\"config\"" : "\"api\"";
     }
 
-    p = ngx_adm_put(p, last, NGX_ADM_LIST_FORMAT,
+    p = ngx_adm_put(p, last, NGX_ADM_LIST_FORMAT "%s",
                &id, &conf->info, modes[conf->vwr],
                room->active ? "true" : "false", room->next, room->serving,
                ngx_max(room->next - room->serving, 0),
@@ -542,7 +544,8 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
                (int64_t) state->size, (int64_t) state->active, threshold,
                conf->threshold, ngx_max(threshold - state->active, 0),
                state->admitted, (int64_t) (listed->view.restore + 999) / 1000,
-               &listed->notice, &listed->schedule);
+               &listed->notice, &listed->schedule,
+               ngx_adm_standby_member(&id, conf));
 
     age = ngx_adm_view_age(&id);
 

@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../host/event_state.h"
+#include "../host/standby.h"
 #include "../http/notice.h"
 #include "../http/respond.h"
 #include "../http/room.h"
@@ -271,10 +272,12 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
     seats = ngx_adm_event_seats(&call->event, call->conf);
 
     return ngx_adm_api_json(call->request,
-               call->event.len + notice.len + sizeof(poll),
+               call->event.len + notice.len + sizeof(poll)
+               + NGX_ADM_STANDBY_MEMBER,
                "{\"eventId\":\"%V\",\"isActive\":%s,\"totalInQueue\":%L,"
-               "\"serving\":%L,\"waitingCount\":%L%s%s%V}",
+               "\"serving\":%L,\"waitingCount\":%L%s%s%s%V}",
                &call->event, room.active ? "true" : "false", room.next,
                room.serving, ngx_max(room.next - room.serving, 0),
+               ngx_adm_standby_member(&call->event, call->conf),
                ngx_adm_told_seats(seats), (char *) poll, &notice);
 }

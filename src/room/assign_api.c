@@ -308,7 +308,8 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     case NGX_DECLINED:
 
-        if (visit->call->conf->vwr == NGX_ADM_ON && !ngx_adm_rooms_configured())
+        if (ngx_adm_room_is_kept(visit->call->conf)
+            && !ngx_adm_rooms_configured())
         {
             /* it is about to be active */
             return ngx_adm_api_unavailable(r);

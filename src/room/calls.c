@@ -20,6 +20,7 @@
 #include "../host/notice.h"
 #include "../host/room_list.h"
 #include "../host/sale.h"
+#include "../host/standby.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
 #include "calls.h"
@@ -40,6 +41,7 @@ typedef struct {
                                                        it opens or starts */
     unsigned                           admin:1;
     unsigned                           issue:1;
+    unsigned                           standby:1;
     unsigned                           told:1;      /* the log is, of what an
                                                        operator changes */
     ngx_uint_t                         n;           /* to be issued */
@@ -59,6 +61,8 @@ static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
 static void ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
     ngx_adm_room_t *room);
 static void ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v);
+static void ngx_adm_room_calls_standby(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc,
     redisReply *reply, int64_t *v, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc,
@@ -163,8 +167,9 @@ ngx_adm_redis_call_t *
 ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_room_calls_done_pt done, void *data)
 {
-    ngx_adm_args_t       args;
-    ngx_adm_room_call_t  *vc;
+    ngx_adm_args_t         args;
+    ngx_adm_room_call_t   *vc;
+    ngx_adm_standby_ask_t  ask;
 
     vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_STEP, event, conf,
                                   data);
@@ -175,6 +180,17 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     if (ngx_adm_room_mark(event)) {
         ngx_adm_room_calls_mark(event);
     }
+
+    ngx_adm_standby_ask(event, conf, &ask);
+
+    vc->standby = (conf->vwr == NGX_ADM_STANDBY);
+
+    args.number[NGX_ADM_ARG_VWR_STEP_STANDBY] = vc->standby;
+    args.number[NGX_ADM_ARG_VWR_STEP_WANTING] = ask.wanting;
+    args.number[NGX_ADM_ARG_VWR_STEP_SPARE] = ask.spare;
+    args.number[NGX_ADM_ARG_VWR_STEP_BACK] = ask.back;
+    args.number[NGX_ADM_ARG_VWR_STEP_HAVE] = ask.have;
+    args.number[NGX_ADM_ARG_VWR_STEP_HOST_SEEN] = ask.seen;
 
     vc->done.step = done;
 
@@ -296,7 +312,8 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     ngx_adm_room_call_t  *vc = data;
 
     /* the longest answer */
-    int64_t              v[NGX_ADM_REPLY_VWR_ASSIGN_COUNT];
+    int64_t              v[ngx_max((int) NGX_ADM_REPLY_VWR_ASSIGN_COUNT,
+                                   (int) NGX_ADM_REPLY_VWR_STEP_COUNT)];
     ngx_adm_sale_set_t   set;
     ngx_adm_room_t       room, known;
     ngx_adm_room_news_e  news;
@@ -346,6 +363,10 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     } else if (!vc->admin) {
         (void) ngx_adm_notice_heard(&vc->event,
                                     v[NGX_ADM_REPLY_VWR_STEP_NOTICE]);
+
+        if (vc->standby) {
+            ngx_adm_room_calls_standby(vc, v, &room);
+        }
     }
 
     if (room.order) {
@@ -414,6 +435,31 @@ ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v)
 
     default: /* or the sale has not opened, or is closed */
         break;
+    }
+}
+
+
+static void
+ngx_adm_room_calls_standby(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room)
+{
+    int64_t    seen, granted;
+    ngx_int_t  news;
+
+    seen = v[NGX_ADM_REPLY_VWR_STEP_SEEN];
+    granted = v[NGX_ADM_REPLY_VWR_STEP_GRANTED];
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "admission: room of event \"%V\" on standby: shows since "
+                   "%L, granted %L", &vc->event, seen, granted);
+
+    news = ngx_adm_standby_heard(&vc->event, room, vc->issued, ngx_max(seen, 0),
+                      ngx_min(ngx_max(granted, 0), NGX_ADM_ROOM_RATE_MAX));
+
+    if (news >= 0) {
+        ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                      "admission: event \"%V\": waiting room on standby %s",
+                      &vc->event, news ? "shows" : "is unseen again");
     }
 }
 

@@ -17,6 +17,7 @@
 #include "../host/errands.h"
 #include "../host/room_list.h"
 #include "../host/sale.h"
+#include "../host/standby.h"
 #include "calls.h"
 #include "schedule.h"
 
@@ -233,7 +234,7 @@ ngx_adm_room_stepped(void *data, ngx_int_t rc, ngx_adm_room_t *room)
 {
     ngx_adm_errand_t  *errand = data;
 
-    ngx_msec_t  elapsed, rest;
+    ngx_msec_t  elapsed, rest, step;
 
     elapsed = ngx_current_msec - errand->issued;
 
@@ -241,7 +242,10 @@ ngx_adm_room_stepped(void *data, ngx_int_t rc, ngx_adm_room_t *room)
                    "admission: stepped the room of event \"%V\": rc %i, after "
                    "%M ms", &errand->event, rc, elapsed);
 
-    rest = elapsed < NGX_ADM_ROOM_STEP ? NGX_ADM_ROOM_STEP - elapsed : 0;
+    step = (errand->conf->vwr == NGX_ADM_STANDBY) ? NGX_ADM_STANDBY_STEP
+                                                  : NGX_ADM_ROOM_STEP;
+
+    rest = elapsed < step ? step - elapsed : 0;
 
     ngx_adm_room_next(&errand->event, rest);
     ngx_adm_schedule_soon(rest);
@@ -441,7 +445,7 @@ ngx_adm_rooms_on_next(void)
 
         conf = (ngx_adm_event_conf_t *) node;
 
-        if (conf->vwr != NGX_ADM_ON) {
+        if (!ngx_adm_room_is_kept(conf)) {
             continue;
         }
 

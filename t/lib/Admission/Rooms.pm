@@ -89,7 +89,13 @@ sub call ($self, $name, @args) {
     return \%answer;
 }
 
-sub step ($self)             { return $self->call('step') }
+# of a room on standby, as src/host/standby.h says; else nothing is said of that
+
+sub step ($self, %ask) {
+    return $self->call('step', %ask ? 1 : 0,
+                       (map { $ask{$_} // 0 } qw(wanting spare back have)),
+                       $ask{seen} // -1);
+}
 
 # max_queue, max_wait (s) and measured, as the host's event line and memory say
 

@@ -1,0 +1,90 @@
+-- A room on standby is unseen while fewer visitors come than its rate, and
+-- nobody waits.  What the counter is ahead of the last position issued is how
+-- many may still come, and no more than the burst: a host has some of these
+-- positions granted, and lets so many in without a ticket.  So whoever gets a
+-- ticket meanwhile, and hosts that know of no standby, draw on the same.
+--
+-- In {E}:vwr, of the activation seen_of: seen, us of Redis, since when it shows,
+-- 0: it does not; calm, since when nobody has waited; given_back, how many of
+-- the positions issued hosts gave back, to be granted again.
+
+local CALM = 10000000
+
+local s = {}
+
+-- Before the counter moves, what is ahead of it is who waits.
+function v.standby_look()
+  if ARG.standby == '0' or v.active == 0 then
+    return
+  end
+  local f = call('HMGET', k.vwr, 'seen_of', 'seen', 'calm', 'given_back')
+  s.on = true
+  s.seen, s.calm = told(f[2]), told(f[3])
+  s.given_back = (f[4] or 0) + 0
+  s.burst = ARG.burst + 0 < 0 and v.rate_in_force() or ARG.burst + 0
+
+  if f[1] ~= v.int(v.activation) then
+    s.given_back = 0
+    if v.lost == 1 and ARG.host_seen == '0' and not v.waits() then
+      -- what was skipped after the loss is nobody's
+      v.serving = math.max(v.serving, v.next)
+    elseif v.serving >= v.next and not v.waits() then
+      -- whoever comes first is not over the rate
+      v.serving = math.max(v.serving, v.next + s.burst)
+    end
+    s.seen = v.next > v.serving and v.us or 0
+    s.calm = s.seen
+  end
+
+  s.waited = v.next > v.serving or v.waits()
+end
+
+-- After it: whether the room shows, and how many positions the host gets.
+function v.standby_grant()
+  if not s.on then
+    return 0, 0
+  end
+  local granted = 0
+
+  if s.seen > 0 then
+    if s.waited or v.us < s.calm then
+      s.calm = v.us
+    elseif v.us - s.calm >= CALM then
+      s.seen = 0
+    end
+  elseif s.waited then
+    s.seen, s.calm = v.us, v.us
+  end
+
+  if s.seen > 0 then
+    s.given_back = 0
+  else
+    local rate = v.rate_in_force()
+    local ahead = math.max(v.serving - v.next, 0)
+    local most = math.max(math.ceil(rate / 4) - ARG.have, 0)
+
+    s.given_back = math.min(s.given_back + math.min(ARG.back + 0, rate),
+                            math.max(s.burst - ahead, 0))
+    ahead = rate > 0 and ahead + s.given_back or 0
+
+    -- those who are there come before those who may come: what is in hand
+    -- leaves half of the burst to the other hosts
+    granted = math.min(ARG.wanting + 0, ahead, most)
+    if ARG.wanting + 0 > ahead then
+      s.seen, s.calm = v.us, v.us
+    else
+      local left = ahead - granted - math.ceil(s.burst / 2)
+      granted = granted + math.max(math.min(ARG.spare + 0, most - granted,
+                                            left), 0)
+    end
+
+    local again = math.min(granted, s.given_back)
+    s.given_back = s.seen > 0 and 0 or s.given_back - again
+    v.next = v.next + granted - again
+  end
+
+  call('HSET', k.vwr, 'next', v.int(v.next), 'seen_of', v.int(v.activation),
+       'seen', v.int(s.seen), 'calm', v.int(s.calm),
+       'given_back', v.int(s.given_back))
+  return s.seen, granted
+end
