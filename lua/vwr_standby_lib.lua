@@ -5,8 +5,10 @@
 -- ticket meanwhile, and hosts that know of no standby, draw on the same.
 --
 -- In {E}:vwr, of the activation seen_of: seen, us of Redis, since when it shows,
--- 0: it does not; calm, since when nobody has waited; given_back, how many of
--- the positions issued hosts gave back, to be granted again.
+-- 0: it does not; calm, since when nobody has waited and no more came than the
+-- rate; came, how many did, in thousandths,
+-- less the rate, until came_at; given_back, how
+-- many of the positions issued hosts gave back, to be granted again.
 
 local CALM = 10000000
 
@@ -17,17 +19,19 @@ function v.standby_look()
   if ARG.standby == '0' or v.active == 0 then
     return
   end
-  local f = call('HMGET', k.vwr, 'seen_of', 'seen', 'calm', 'given_back')
+  local f = call('HMGET', k.vwr, 'seen_of', 'seen', 'calm', 'given_back', 'came',
+                 'came_at')
   s.on = true
   s.seen, s.calm = told(f[2]), told(f[3])
-  s.given_back = (f[4] or 0) + 0
+  s.given_back, s.came, s.came_at = (f[4] or 0) + 0, (f[5] or 0) + 0, told(f[6])
   s.burst = ARG.burst + 0 < 0 and v.rate_in_force() or ARG.burst + 0
 
   if f[1] ~= v.int(v.activation) then
     s.given_back = 0
     if v.lost == 1 and ARG.host_seen == '0' and not v.waits() then
       -- what was skipped after the loss is nobody's
-      v.serving = math.max(v.serving, v.next)
+      v.serving = math.max(v.serving, v.next
+                                      + math.max(host.serving - host.next, 0))
     elseif v.serving >= v.next and not v.waits() then
       -- whoever comes first is not over the rate
       v.serving = math.max(v.serving, v.next + s.burst)
@@ -39,7 +43,19 @@ function v.standby_look()
   s.waited = v.next > v.serving or v.waits()
 end
 
--- After it: whether the room shows, and how many positions the host gets.
+-- Whether more come than the rate: all that do, ticket or not.
+local function is_flood()
+  local past = math.max(v.us - s.came_at, 0) * v.rate_in_force() / 1000
+  local most = s.burst * 1000
+  s.came = math.max(s.came - math.floor(past), 0) + ARG.wanting * 1000
+  s.came_at = v.us
+  local over = s.came > most
+  -- how far over does not matter once it is over
+  s.came = math.min(s.came, most)
+  return over
+end
+
+-- After that: whether the room shows, and how many positions the host gets.
 function v.standby_grant()
   if not s.on then
     return 0, 0
@@ -47,7 +63,7 @@ function v.standby_grant()
   local granted = 0
 
   if s.seen > 0 then
-    if s.waited or v.us < s.calm then
+    if is_flood() or s.waited or v.us < s.calm then
       s.calm = v.us
     elseif v.us - s.calm >= CALM then
       s.seen = 0
@@ -59,6 +75,7 @@ function v.standby_grant()
   if s.seen > 0 then
     s.given_back = 0
   else
+    s.came = 0
     local rate = v.rate_in_force()
     local ahead = math.max(v.serving - v.next, 0)
     local most = math.max(math.ceil(rate / 4) - ARG.have, 0)
@@ -85,6 +102,7 @@ function v.standby_grant()
 
   call('HSET', k.vwr, 'next', v.int(v.next), 'seen_of', v.int(v.activation),
        'seen', v.int(s.seen), 'calm', v.int(s.calm),
-       'given_back', v.int(s.given_back))
+       'given_back', v.int(s.given_back), 'came', v.int(s.came),
+       'came_at', v.int(s.came_at))
   return s.seen, granted
 end

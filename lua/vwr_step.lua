@@ -7,9 +7,10 @@
 -- reply: notice
 --
 -- Of a room on standby, see vwr_standby_lib.lua; standby: 1: it is one by the
--- configuration; wanting: visitors whom the host holds up for want of positions;
--- spare: how many it would have in hand besides; back: how many it gives back, of
--- those it had; have: how many it still has; host_seen: as seen, -1: not known.
+-- configuration; wanting: visitors whom the host holds up for want of positions,
+-- or sent to the page since the last step; spare: how many it would have in hand
+-- besides; back: how many it gives back, of those it had; have: how many it still
+-- has; host_seen: as seen, -1: not known.
 -- args: standby wanting spare back have host_seen
 --
 -- seen: since when the room shows, us of Redis, 0: it does not; granted: how many

@@ -37,6 +37,8 @@ typedef struct {
     uint32_t                    left;           /* of it */
     uint32_t                    used;           /* since the last question */
     uint32_t                    usual;          /* of late, between two */
+    uint32_t                    refused;        /* since the last question, and
+                                                   not held up before */
     unsigned                    heard:1;
 
     struct {
@@ -166,14 +168,14 @@ ngx_adm_standby_take(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     if (sn) {
         rc = ngx_adm_standby_take_locked(sn, conf, room, visit);
 
-        if (rc == NGX_AGAIN) {
+        if (rc == NGX_AGAIN && !visit->held) {
+            ngx_adm_standby_hold_locked(sn, visit);
 
-            if (!visit->held) {
-                ngx_adm_standby_hold_locked(sn, visit);
-            }
-
-        } else if (visit->held) {
+        } else if (rc != NGX_AGAIN && visit->held) {
             ngx_adm_standby_release_locked(sn, visit);
+
+        } else if (rc == NGX_DECLINED) {
+            sn->refused++;
         }
     }
 
@@ -336,7 +338,7 @@ void
 ngx_adm_standby_ask(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_standby_ask_t *ask)
 {
-    ngx_uint_t               held, most;
+    ngx_uint_t               most, wanting;
     ngx_adm_room_t          *room;
     ngx_adm_standby_node_t  *sn;
 
@@ -366,9 +368,13 @@ ngx_adm_standby_ask(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     sn->usual = ngx_max(sn->used, sn->usual - (sn->usual + 3) / 4);
     sn->used = 0;
 
+    wanting = sn->refused;
+    sn->refused = 0;
+
     ask->seen = sn->seen;
 
     if (sn->seen > 0) {
+        ask->wanting = wanting;
         goto unlock;
     }
 
@@ -380,10 +386,10 @@ ngx_adm_standby_ask(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         sn->left = (uint32_t) most;
     }
 
-    held = ngx_adm_standby_held_locked(sn);
+    wanting += ngx_adm_standby_held_locked(sn);
 
     ask->have = sn->left;
-    ask->wanting = (held > sn->left) ? held - sn->left : 0;
+    ask->wanting = (wanting > sn->left) ? wanting - sn->left : 0;
     ask->spare = most - sn->left;
 
 unlock:
