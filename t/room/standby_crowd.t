@@ -1,0 +1,151 @@
+# A crowd comes to a room on standby of two hosts, and goes: what passes keeps to
+# the rate, those who wait keep their order, and below the rate nobody sees it.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::Site;
+use Admission::StandbyCrowd;
+use Admission::Waiting;
+use List::Util qw(max);
+
+my $rate = 60;
+my $hosts = 2;
+
+my $site = waiting_site(instances => $hosts, timeout => '5s',
+                        events => "concert vwr=standby vwr_rate=$rate;");
+my $redis = $site->redis;
+
+sub standby ($i) {
+    return operator($site, GET => 'status/concert', instance => $i)
+           ->json->{standby};
+}
+
+for my $i (0 .. $hosts - 1) { wait_until { standby($i) } }
+
+my $crowd = Admission::StandbyCrowd->new(site => $site, rate => $rate);
+
+sub seconds ($from, $to) { return ($to->{us} - $from->{us}) / 1e6 }
+
+# what hosts asked between two samples: steps of the room, and all calls of it
+my $monitor = $redis->monitor;
+
+sub calls () {
+    return grep { $_->[0] =~ /^EVAL/i && grep { $_ eq '{concert}:vwr' } @$_ }
+           $monitor->commands;
+}
+
+
+# ---- half the rate
+
+$crowd->rest(1);
+calls;
+my $from = $crowd->last_sample;
+$crowd->come($rate / 2, 2);
+$crowd->settle(10);
+$crowd->sample;
+my $to = $crowd->last_sample;
+my @calls = calls;
+my %sha = map { $_->[1] => 1 } @calls;
+
+is scalar $crowd->{shown}->@*, 0, 'below the rate nobody sees it';
+is scalar $crowd->{passed}->@*, $rate, 'and all pass';
+is scalar keys %sha, 1, 'nothing but steps asks Redis';
+cmp_ok scalar @calls, '<=', $hosts * (seconds($from, $to) / 0.25 + 2),
+    'one each 250 ms and host';
+
+
+# ---- six times the rate
+
+my $flood = $crowd->last_sample;
+my $before = $crowd->{passed}->@*;
+
+$crowd->come(6 * $rate, 1);
+$crowd->{swarm}->run(until => sub { $crowd->last_sample->{seen} },
+                     timeout => 10);
+my ($seen) = grep { $_->{seen} } $crowd->{samples}->@*;
+ok $seen, 'it shows';
+@calls = grep { $sha{ $_->[1] } } calls;
+$crowd->sample;
+$to = $crowd->last_sample;
+cmp_ok scalar @calls, '<=', $hosts * (seconds($flood, $to) / 0.25 + 3),
+    'steps are as many as before';
+
+$crowd->come($rate / 2, 1);
+ok $crowd->settle(60), 'all got in';
+$crowd->sample;
+
+is_deeply $crowd->{failed}, [], 'nothing failed';
+is scalar $crowd->{passed}->@*, $crowd->{came}, 'everybody once';
+
+
+# ---- the rate: by the counter, which Redis keeps, and by what passed
+
+my @flood = grep { $_->{us} >= $flood->{us} } $crowd->{samples}->@*;
+my @waits = grep { $_->{serving} < $_->{next} } @flood;
+cmp_ok scalar @waits, '>', 20, 'people waited';
+
+my $worst = 0;
+for my $i (0 .. $#waits) {
+    for my $k ($i + 1 .. $#waits) {
+        my $s = seconds(@waits[$i, $k]);
+        next if $s < 2;
+        # but for one step, which one end may have and the other not
+        $worst = max($worst, ($waits[$k]{serving} - $waits[$i]{serving}
+                              - $rate / 4) / $s);
+    }
+}
+cmp_ok $worst, '<=', 1.05 * $rate, 'the counter keeps to the rate';
+
+my $credit = $flood->{serving} - $flood->{next};
+my @over = grep { $_->{passed} - $before
+                  > $credit + $hosts * ($rate / 4 + 1) + 1
+                    + 1.05 * $rate * (seconds($flood, $_) + 0.1) } @flood;
+is scalar @over, 0, 'no more pass than the rate, the burst and what is in hand';
+cmp_ok $_->{passed}, '<=', $_->{serving} + 1, 'nor more than the counter'
+    for $crowd->last_sample;
+
+
+# ---- order
+
+my @unseen = grep { $_->[1] eq 'unseen' && $_->[2] > $seen->{at} + 1.5 }
+             $crowd->{passed}->@*;
+is scalar @unseen, 0, 'whoever comes behind those who wait gets a ticket';
+
+my @positions = map { $_->[1] } grep { $_->[1] ne 'unseen' }
+                $crowd->{passed}->@*;
+cmp_ok scalar @positions, '>', 100, 'hundreds waited';
+
+my ($highest, @early) = (0);
+for my $passed (grep { $_->[1] ne 'unseen' } $crowd->{passed}->@*) {
+    # by the counter as it was when it had passed
+    my ($then) = grep { $_->{at} >= $passed->[0] } $crowd->{samples}->@*;
+    push @early, $passed->[1] if $then && $passed->[1] > $then->{serving};
+}
+is_deeply \@early, [], 'nobody passed before the turn came';
+
+
+# ---- and back
+
+sub field ($name) { return $redis->cmd('HGET', '{concert}:vwr', $name) }
+
+wait_until { my $r = operator($site, GET => 'status/concert')->json;
+             $r->{servingCounter} >= $r->{nextPosition} };
+is standby($_), Admission::Test::false, "host $_: it still shows"
+    for 0 .. $hosts - 1;
+
+# time passes: Redis keeps since when nobody waits
+$crowd->rest(0.5);
+$redis->cmd('HINCRBY', '{concert}:vwr', 'calm', -11_000_000);
+for my $i (0 .. $hosts - 1) { wait_until { standby($i) } }
+
+my $shown = $crowd->{shown}->@*;
+$before = $crowd->{passed}->@*;
+$crowd->rest(0.5);
+$crowd->come($rate / 2, 1);
+$crowd->settle(10);
+is scalar $crowd->{shown}->@*, $shown, 'nobody sees it any more';
+is scalar $crowd->{passed}->@*, $before + $rate / 2, 'and all pass';
+
+done_testing;
