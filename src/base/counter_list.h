@@ -176,9 +176,9 @@ event_gauge(ROOM_SERVING, "room_serving",
 event_gauge(ROOM_RATE, "room_rate",
     "Positions a second by which the serving counter may advance." shared)
 
-event_gauge(ROOM_STANDBY, "room_standby",
-    "1 while a waiting room on standby is unseen, 0 while it shows; of none "
-    "other." shared)
+event_gauge(ROOM_SHOWS, "room_shows",
+    "Whether visitors see the waiting room: 0 while it is inactive, or on "
+    "standby and unseen." shared)
 
 event_gauge(STATE_AGE, "event_state_age_seconds",
     "Time since this host last heard of an event with users or an active "

@@ -44,8 +44,6 @@ static ngx_int_t ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_source(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
-static ngx_int_t ngx_adm_param_room(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static char *ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
@@ -109,8 +107,8 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
 
     ngx_adm_event_key(complete, complete, 0, 0, "\"user\" or \"off\""),
 
-    ngx_adm_event_key(vwr, room, 0, 0,
-                      "\"auto\", \"on\", \"standby\" or \"off\""),
+    ngx_adm_event_key(vwr, switch, 0, NGX_ADM_STANDBY,
+                      "\"auto\", \"on\" or \"off\", or \"standby\""),
 
     ngx_adm_event_key(vwr_rate, number, 0, NGX_ADM_ROOM_RATE_MAX,
                       "a number from 0 to 1000000"),
@@ -458,26 +456,6 @@ ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
 
 
 static ngx_int_t
-ngx_adm_param_room(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
-    void *field)
-{
-    ngx_int_t    mode;
-    ngx_uint_t  *vwr = field;
-
-    mode = ngx_adm_str_is(value, "standby") ? NGX_ADM_STANDBY
-                                            : ngx_adm_switch(value);
-
-    if (mode == NGX_DECLINED) {
-        return NGX_DECLINED;
-    }
-
-    *vwr = mode;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
 ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
     void *field)
 {
@@ -597,8 +575,8 @@ ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
 
 
 /*
- * What a room on standby goes by is its rate; and what begins with a crowd, as a
- * sale does, is no use of one.
+ * A room on standby goes by its rate; what begins with a crowd, as a sale does,
+ * has no use for one.
  */
 
 static char *
@@ -606,32 +584,28 @@ ngx_adm_event_standby(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf, ngx_str_t *id)
 {
     const char  *why;
 
-    why = NULL;
-
     if (ecf->order == NGX_ADM_ORDER_DRAW) {
         why = "takes no \"order=draw\"";
 
     } else if (ecf->opens || ecf->starts) {
-        why = "takes no \"opens=\" and no \"starts=\", which gather people "
-              "in the room";
+        why = "takes no \"opens=\" and no \"starts=\", which gather people";
 
     } else if (ecf->vwr_rate == 0) {
-        why = "needs a \"vwr_rate=\" of 1 at least, over which the room shows";
+        why = "needs a \"vwr_rate=\" of 1 at least, over which it shows";
 
     } else if (ecf->vwr_burst >= 0
                && ecf->vwr_burst < (ecf->vwr_rate + 3) / 4)
     {
-        why = "needs a \"vwr_burst=\" of a quarter of \"vwr_rate=\" at "
-              "least, which is what hosts let in at a time";
+        why = "needs a \"vwr_burst=\" of a quarter of \"vwr_rate=\" at least";
+
+    } else {
+        return NGX_CONF_OK;
     }
 
-    if (why) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"vwr=standby\" of \"%V\" in "
-                           "\"admission_events\" %s", id, why);
-        return NGX_CONF_ERROR;
-    }
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"vwr=standby\" of \"%V\" in "
+                       "\"admission_events\" %s", id, why);
 
-    return NGX_CONF_OK;
+    return NGX_CONF_ERROR;
 }
 
 

@@ -18,8 +18,8 @@
 #define NGX_ADM_STANDBY_LIFE   1000
 
 /*
- * Those who are held up are counted by when they came, in slices of so many ms:
- * what a worker that died leaves behind ends by itself.
+ * Those who are held up are counted by when they came, in slices of so many
+ * ms: what a worker that died leaves behind ends by itself.
  */
 #define NGX_ADM_STANDBY_SLICE  128
 #define NGX_ADM_STANDBY_SLICES  10
@@ -112,8 +112,8 @@ ngx_adm_standby_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
 
 /*
- * That of an event whose room the host knows, which is *room then; made, if there
- * is none.
+ * That of an event whose room the host knows, which is *room then; made, if
+ * there is none.
  */
 
 static ngx_adm_standby_node_t *
@@ -329,9 +329,9 @@ ngx_adm_standby_gone(ngx_str_t *event, ngx_adm_standby_visit_t *visit)
 
 
 /*
- * A host has as many in hand as it let in lately between two questions, and one
- * more, so that ordinary traffic is not held up; what it has no use for any
- * more it gives back.
+ * A host has as many in hand as it let in lately between two questions, and
+ * one more, so that ordinary traffic is not held up; what it has no use for
+ * any more it gives back.
  */
 
 void

@@ -28,7 +28,7 @@
 
 static int64_t ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge,
     ngx_adm_scrape_t *s, ngx_adm_named_t *named);
-static int64_t ngx_adm_event_gauge_standby(ngx_adm_scrape_t *s,
+static ngx_uint_t ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s,
     ngx_adm_named_t *named);
 
 
@@ -188,17 +188,14 @@ ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 }
 
 
-static int64_t
-ngx_adm_event_gauge_standby(ngx_adm_scrape_t *s, ngx_adm_named_t *named)
+static ngx_uint_t
+ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s, ngx_adm_named_t *named)
 {
-    ngx_int_t              rc;
     ngx_adm_event_conf_t  *conf;
 
     conf = ngx_adm_event_conf(s->mcf, &named->id);
 
-    rc = conf ? ngx_adm_standby_unseen(&named->id, conf) : NGX_ABORT;
-
-    return (rc == NGX_ABORT) ? NGX_ADM_GAUGE_NONE : (rc == NGX_OK);
+    return conf == NULL || ngx_adm_standby_unseen(&named->id, conf) != NGX_OK;
 }
 
 
@@ -260,8 +257,8 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     case NGX_ADM_EVENT_GAUGE_ROOM_SERVING:
         return room->serving;
 
-    case NGX_ADM_EVENT_GAUGE_ROOM_STANDBY:
-        return ngx_adm_event_gauge_standby(s, named);
+    case NGX_ADM_EVENT_GAUGE_ROOM_SHOWS:
+        return room->active && ngx_adm_event_gauge_shows(s, named);
 
     default: /* NGX_ADM_EVENT_GAUGE_ROOM_RATE */
         return room->rate / 1000;

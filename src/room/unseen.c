@@ -4,8 +4,8 @@
  *
  * A page that a browser asks for passes a room on standby by what the host was
  * granted (host/standby.h).  Where nothing is left of that it is held up until
- * the next step of the room, which says whether there is more; those of a worker
- * are in a queue, in the order in which they came.
+ * the next step of the room, which says whether there is more; those of a
+ * worker are in a queue, in the order in which they came.
  */
 
 
@@ -111,7 +111,8 @@ ngx_adm_room_unseen(ngx_http_request_t *r, ngx_str_t *event,
     }
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "admission: room of event \"%V\" on standby: %i", event, rc);
+                   "admission: room of event \"%V\" on standby: %i",
+                   event, rc);
 
     if (rc == NGX_OK) {
         return ngx_adm_unseen_pass(r, ctx, us);

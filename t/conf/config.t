@@ -761,6 +761,18 @@ subtest 'keys of the waiting room' => sub {
             "opens=$at{2} closes=$at{1}", "opens=$at{1} starts=$at{3} closes=$at{2}";
     wrong('of two lines', { http => "admission_events { default opens=$at{2};
           e starts=$at{1}; }" }, '"e"', 'not be after');
+    wrong("standby with $_->[0]", { http => "admission_events {
+          e vwr=standby $_->[0]; }" }, '"vwr=standby"', '"e"', $_->[1])
+        for [ 'order=draw', '"order=draw"' ],
+            [ "opens=$at{1}", 'takes no "opens="' ],
+            [ "starts=$at{1}", 'no "starts="' ],
+            [ 'vwr_rate=0', '"vwr_rate=" of 1' ],
+            [ 'vwr_rate=50 vwr_burst=12', '"vwr_burst=" of a quarter' ],
+            [ 'vwr_burst=0', '"vwr_burst="' ];
+    wrong('standby of two lines', { http => 'admission_events {
+          default vwr_rate=0; e vwr=standby; }' }, '"e"', '"vwr_rate="');
+    right("standby with $_", http => "admission_events { e vwr=standby $_; }")
+        for 'vwr_rate=1', 'vwr_rate=50 vwr_burst=13', "closes=$at{3}";
     wrong('no room to draw in', { http => 'admission_events {
           e order=draw vwr=off; }' }, '"order=draw"', '"e"', '"vwr=off"');
 };

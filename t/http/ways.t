@@ -71,6 +71,9 @@ my %example = (
     'waiting-room' => {
         event => 'site', users => 'none', room => '/vwr-admin',
         gated => [ '/', '/book/' ] },
+    standby => {
+        event => 'site', users => 'none', room => '/vwr-admin',
+        gated => [ '/', '/book/' ] },
     streams => {
         event => 'shop', users => 'visitor', queue => '/api/queue/admin',
         gated => [ '/shop/' ] },

@@ -57,6 +57,15 @@ my %alert = (
         [ room('100x60', '50x60', '50x60') ],
         [ room('100+10x60', '50x60', '50+10x60', '0x60') ],
     ],
+    AdmissionStandbyShows => [
+        { event => 'a' },
+        [ [ qq(room_shows{$H,$E}), '1x60' ],
+          [ qq(event_room_unseen_total{$H,$E}), '0+9x10 90x49' ] ],
+        [ [ qq(room_shows{$H,$E}), '0x60' ],
+          [ qq(event_room_unseen_total{$H,$E}), '0+9x60' ] ],
+        [ [ qq(room_shows{$H,$E}), '1x60' ],            # always on
+          [ qq(event_room_unseen_total{$H,$E}), '0x60' ] ],
+    ],
     AdmissionRedisDown => [
         { instance => 'h' },
         [ [ "state_age_seconds{$H}", '0+30x60' ] ],

@@ -183,6 +183,29 @@ subtest 'waiting-room: a legacy site' => sub {
 };
 
 
+subtest 'standby: a legacy site that seldom needs it' => sub {
+    example('standby');
+
+    my @operator = (bearer => $example->secret('admin'));
+    my $standby = sub {
+        ask(GET => '/vwr-admin/status/site', @operator);
+        return $answer->json->{standby};
+    };
+    wait_until { $standby->() } 20;
+
+    is ask(GET => '/a.php?x=1', headers => \@page), '200', 'nobody notices';
+    is $answer->json->{uri}, '/a.php?x=1', 'the site is as ever';
+    my $cookies = $answer->cookies;
+    my %jar = map { $_ => $cookies->{$_}{value} } keys %$cookies;
+    is ask(GET => '/a.gif', cookies => \%jar), '200', 'who passed goes on';
+    is ask(GET => '/a.php'), '403 TIER1_REQUIRED', 'programs do not pass';
+    is ask(GET => $_), '200', "$_ needs no wait"
+        for '/static/a.css', '/payment/callback', '/health';
+    is ask(POST => '/vwr-admin/deactivate/site', @operator),
+        '409 SET_BY_CONFIG', 'nobody can turn it off';
+};
+
+
 # What some backend takes for the event, or for the path that is gated, and
 # what is not to get past the gate by that.
 

@@ -186,9 +186,8 @@ for my $call (qw(deactivate activate)) {
 is $r->json->{code}, 'ALREADY_ACTIVE', 'activate: it is always on';
 
 my $metrics = metrics($port);
-is $metrics->value('room_standby', event => 'concert'), 1, 'metric';
-ok !defined $metrics->value('room_standby', event => 'plain'),
-    'of no other room';
+is $metrics->value('room_shows', event => 'concert'), 0, 'metric';
+is $metrics->value('room_shows', event => 'plain'), 1, 'another room shows';
 
 
 # ---- more than the rate
@@ -224,7 +223,7 @@ is scalar keys %who, $code{200}, 'each who passed has a token of their own';
 wait_until { !status->{standby} };
 is status->{standby}, false, 'it shows';
 is get($port, '/vwr-api/status/concert')->json->{standby}, false, 'status too';
-is metrics($port)->value('room_standby', event => 'concert'), 0,
+is metrics($port)->value('room_shows', event => 'concert'), 1,
     'and the metric';
 like $site->nginx->error_log, qr/event "concert": waiting room on standby shows/,
     'and the log';
