@@ -16,7 +16,7 @@ local s = {}
 
 -- Before the counter moves, what is ahead of it is who waits.
 function v.standby_look()
-  if ARG.standby == '0' or v.active == 0 then
+  if ARG.standby ~= '1' or v.active == 0 then
     return
   end
   local f = call('HMGET', k.vwr, 'seen_of', 'seen', 'calm', 'given_back', 'came',
@@ -28,9 +28,12 @@ function v.standby_look()
 
   if f[1] ~= v.int(v.activation) then
     s.given_back = 0
-    if v.lost == 1 and ARG.host_seen == '0' and not v.waits() then
-      -- what was skipped after the loss is nobody's
-      v.serving = math.max(v.serving, v.next
+    if ARG.host_seen == '0' and host.activation == v.activation
+       and v.ms - v.restored < 10000 and not v.waits()
+    then
+      -- what was skipped after a loss of data is nobody's; what was issued
+      -- since then, and is measured, is
+      v.serving = math.max(v.serving, math.min(v.next, v.issue_next)
                                       + math.max(host.serving - host.next, 0))
     elseif v.serving >= v.next and not v.waits() then
       -- whoever comes first is not over the rate

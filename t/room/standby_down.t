@@ -1,0 +1,120 @@
+# A room on standby while Redis is away: nobody passes but those whom hosts were
+# granted before, nothing waits for long, and nobody passes a host that has never
+# heard of the room.  And what becomes of a worker that dies, and of a reload.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::Site;
+use Admission::Swarm;
+use Admission::Waiting;
+use List::Util qw(max);
+use Time::HiRes qw(sleep time);
+
+my $rate = 40;
+my $hosts = 2;
+
+my $site = waiting_site(instances => $hosts, timeout => 300 * slow . 'ms',
+                        events => "concert vwr=standby vwr_rate=$rate;");
+my $redis = $site->redis;
+my @page = (headers => [ Accept => 'text/html' ]);
+
+sub standby ($i) {
+    return get($site->port($i), '/vwr-api/status/concert')->json->{standby};
+}
+
+sub page ($i = 0) { return get($site->port($i), '/events/1', @page) }
+
+# pages, all at once: {status => how many}, and how long the slowest took
+
+sub pages ($n, $tries = 0) {
+    my $swarm = Admission::Swarm->new(connections => $n, retry => 1);
+    my (%code, $slowest, $done);
+    my $began = time;
+
+    for my $i (1 .. $n) {
+        $swarm->request($site->port($i % $hosts), 'GET', '/events/1', { @page },
+                        sub ($r) {
+            $code{ $r->status }++;
+            $slowest = time - $began;
+            $done++;
+        });
+    }
+    $swarm->run(until => sub { ($done // 0) == $n }, timeout => 20);
+    return { %code, slowest => $slowest, done => $done };
+}
+
+for my $i (0 .. $hosts - 1) { wait_until { standby($i) } }
+is page($_)->status, 200, "host $_: a page passes" for 0 .. $hosts - 1;
+
+
+# ---- Redis goes
+
+$redis->kill9;
+my $gone = time;
+
+my $first = pages(40);
+is $first->{done}, 40, 'all are answered';
+cmp_ok $first->{200} // 0, '<=', $hosts * $rate / 4,
+    'no more pass than hosts had in hand';
+is +($first->{200} // 0) + ($first->{302} // 0), 40,
+    'the others see the page, nothing fails';
+
+# the last grant has ended by its time
+sleep max(0, $gone + 1.5 - time);
+
+my $then = pages(40);
+is_deeply [ @$then{qw(302 done)} ], [ 40, 40 ], 'then nobody passes';
+cmp_ok $first->{slowest}, '<', 5 * slow, 'nothing hung';
+cmp_ok $then->{slowest}, '<', 5 * slow, 'nor then';
+
+my $r = post($site->port, '/vwr-api/assign/concert');
+is $r->status, 503, 'nor are there tickets';
+
+$site->nginx(1)->quit;
+$site->nginx(1)->start_again;
+is page(1)->status, 302, 'nobody passes a host that never heard of the room';
+
+
+# ---- and comes back, with its data and without
+
+$_->allow(qr/redis|waiting room/) for $site->{nginx}->@*;
+$redis->restart;
+ok wait_until(sub { page($_)->status == 200 }, 20),
+    "host $_: visitors pass again" for 0 .. $hosts - 1;
+
+my $room = operator($site, GET => 'status/concert')->json;
+$redis->kill9;
+$redis->restart;
+$redis->flushall;
+wait_until {
+    my $now = operator($site, GET => 'status/concert')->json;
+    ($now->{activation} // 0) == $room->{activation}
+        && $now->{nextPosition} > $room->{nextPosition};
+} 30;
+pass 'after a loss the activation goes on, and no position comes twice';
+ok wait_until(sub { page($_)->status == 200 }, 20), "host $_: visitors pass"
+    for 0 .. $hosts - 1;
+is standby(0), true, 'and nobody saw the room';
+
+
+# ---- a worker dies, a reload
+
+my $visitor = {};
+ok wait_until(sub { visit($site, 0, $visitor, GET => '/events/1', @page)
+                    ->status == 200 }), 'a visitor passes';
+
+$site->nginx->kill_worker;
+wait_until { page->status == 200 };
+is visit($site, 0, { %$visitor }, GET => '/events/1')->status, 200,
+    'a worker dies: tokens are as good, and visitors pass';
+
+my $conf = $site->nginx->dir . '/nginx.conf';
+write_file($conf, read_file($conf) =~ s/admission:1m/admission:2m/r);
+$site->nginx->reload;
+wait_until { page->status == 200 };
+is visit($site, 0, { %$visitor }, GET => '/events/1')->status, 200,
+    'a reload with another zone likewise';
+
+done_testing;
