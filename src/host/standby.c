@@ -14,8 +14,10 @@
 #include "standby.h"
 
 
-/* ms for which a grant is good, from the question on */
+/* ms for which a grant is good, from the question on; and after which Redis is
+   taken to be away, and not just the worker that asks to be another one */
 #define NGX_ADM_STANDBY_LIFE   1000
+#define NGX_ADM_STANDBY_AWAY   3000
 
 /*
  * Those who are held up are counted by when they came, in slices of so many
@@ -174,7 +176,7 @@ ngx_adm_standby_take(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         } else if (rc != NGX_AGAIN && visit->held) {
             ngx_adm_standby_release_locked(sn, visit);
 
-        } else if (rc == NGX_DECLINED) {
+        } else if (rc == NGX_DECLINED && ngx_adm_standby_good_locked(sn)) {
             sn->refused++;
         }
     }
@@ -193,13 +195,14 @@ ngx_adm_standby_take_locked(ngx_adm_standby_node_t *sn,
     int64_t     most;
     ngx_uint_t  held, good;
 
-    good = (ngx_adm_standby_good_locked(sn)
-            && sn->activation == visit->activation);
-
-    if (sn->heard && !ngx_adm_standby_good_locked(sn)) {
-        /* Redis is away */
+    if (sn->heard
+        && ngx_current_msec - sn->asked >= NGX_ADM_STANDBY_AWAY)
+    {
         return NGX_DECLINED;
     }
+
+    good = (ngx_adm_standby_good_locked(sn)
+            && sn->activation == visit->activation);
 
     if (sn->seen > 0 && !(visit->held && good && sn->left)) {
         /* of the last grant, those who came before it showed have the rest */
