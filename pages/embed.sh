@@ -6,7 +6,8 @@
 # ngx_adm_pages_tier1.  A line "@include page.css" stands for that
 # file, which is next to the page and may include others.  Indentation, empty
 # lines, lines that are HTML comments and lines of scripts that are comments
-# go, and what squeeze.awk takes out of scripts.  With -e FILE the one page is printed as it is sent, for a look.
+# go, and squeeze.awk makes scripts and styles short.  With -e FILE the one page
+# is printed as it is sent, for a look; with -u FILE as it is before squeeze.awk.
 
 set -e
 
@@ -28,14 +29,17 @@ page() {
     ' "$1"`
 
     printf '%s\n' "$text" | sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' \
-        -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d' \
-        | awk -f "`dirname "$1"`/squeeze.awk"
+        -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d'
 }
 
-if [ "$1" = -e ]; then
-    page "$2"
-    exit
-fi
+squeezed() {
+    page "$1" | awk -f "`dirname "$1"`/squeeze.awk"
+}
+
+case $1 in
+-e) squeezed "$2"; exit ;;
+-u) page "$2"; exit ;;
+esac
 
 cat << END
 
@@ -48,7 +52,7 @@ END
 
 for file in "$@"; do
 
-    html=`page "$file"`
+    html=`squeezed "$file"`
     name=`basename "$file" .html | tr -c 'A-Za-z0-9\n' _`
 
     printf '\nstatic const char  ngx_adm_pages_%s[] =\n' "$name"
