@@ -70,13 +70,51 @@ const onward = safe(data.next.split("{event}").join(id)) || "/";
 
 const query = new URLSearchParams(location.search);
 const wanted = data.return || safe(query.get("admission_return")) || safe(query.get("return"));
-const target = wanted || onward;
 
-function withReturn(to) {
+// The fragment of what is wanted is known to the browser alone, which takes it
+// along over redirects.  Who signs in comes back without it: this tab keeps it
+// until then, for an hour.
+
+const fragment = {
+  name: `admission:${id}:fragment`,
+
+  keep() {
+    try {
+      if (wanted && location.hash) sessionStorage.setItem(fragment.name, JSON.stringify([wanted, location.hash, Date.now()]));
+    } catch (error) {
+      // it is lost
+    }
+  },
+
+  back() {
+    try {
+      const [of, hash, at] = JSON.parse(sessionStorage.getItem(fragment.name)) || [];
+      if (of !== wanted) return;
+      sessionStorage.removeItem(fragment.name);
+      if (!location.hash && Date.now() - at < 3600000) history.replaceState(null, "", hash);
+    } catch (error) {
+      // nothing is kept
+    }
+  }
+};
+
+fragment.back();
+
+const target = wanted ? wanted + (wanted.includes("#") ? "" : location.hash) : onward;
+
+// Of an address that is this one but for its fragment nothing would be loaded.
+
+function apart(url) {
+  const [path, hash] = new URL(url, location.href).href.split("#");
+  if (hash && path === location.href.split("#")[0]) history.replaceState(null, "", "?&admission_return=" + encodeURIComponent(wanted));
+}
+
+function withReturn(to, hash) {
   const url = new URL(to, location.href);
   if (!/^https?:$/.test(url.protocol)) return "/";
   const here = data.return || location.pathname + (wanted && "?return=" + encodeURIComponent(wanted));
   url.search += (url.search ? "&" : "?") + "return=" + encodeURIComponent(here);
+  if (hash) url.hash = hash;
   return url.href;
 }
 
@@ -103,6 +141,7 @@ function go(url) {
     return;
   }
   over = true;
+  apart(url);
   location.replace(url);
 }
 
@@ -120,11 +159,63 @@ async function call(method, path, headers) {
   const limit = setTimeout(() => control.abort(), 15000);
   try {
     headers = Object.assign({ "Accept-Language": L("en", "ko") }, headers);
+    sent = performance.now();
     const response = await fetch(data.api + path, { method, headers, signal: control.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
     const body = await response.json().catch(() => null) || {};
     return { status: response.status, body, retry: retryAfter(response, body) };
   } finally {
     clearTimeout(limit);
+  }
+}
+
+// ---- tabs of one browser, one of which asks at a time
+
+// What the first gets the others show as cookies.  A tab that is closed gives the
+// lock back; for one that sleeps with it nobody waits longer than this.
+
+const patience = () => 6000 + Math.random() * 2000;
+
+async function alone(ask) {
+  if (!navigator.locks) return inTurn(ask);
+  const control = new AbortController();
+  const limit = setTimeout(() => control.abort(), patience());
+  let held = false;
+  try {
+    return await navigator.locks.request(`admission:${id}`, { signal: control.signal }, () => {
+      held = true;
+      return ask();
+    });
+  } catch (error) {
+    if (held) throw error;
+    return ask();
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+// Without locks, which need https, a cookie is one.  Tabs that see none there at
+// once all write their word: the one whose word is there a moment later has it.
+
+const tab = Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join("");
+
+function turnOf(life) {
+  try {
+    if (life >= 0) document.cookie = `admission-tab-${id}=${tab}; path=/; max-age=${life}; samesite=lax`;
+    return (`; ${document.cookie}`.split(`; admission-tab-${id}=`)[1] || "").split(";")[0];
+  } catch (error) {
+    return "";
+  }
+}
+
+async function inTurn(ask) {
+  const end = Date.now() + patience();
+  while (turnOf() !== tab && Date.now() < end && (turnOf() || turnOf(10))) {
+    await new Promise(done => setTimeout(done, 150 + Math.random() * 100));
+  }
+  try {
+    return await ask();
+  } finally {
+    if (turnOf() === tab) turnOf(0);
   }
 }
 
@@ -150,7 +241,6 @@ async function poll() {
   clearTimeout(timer);
   busy = true;
   asked = Date.now();
-  sent = performance.now();
   let answer;
   const away = document.hidden;
   try {
@@ -182,7 +272,7 @@ function react(answer, away) {
   if (saleHeads[body.code]) return (body.code === "CLOSED" ? closed : opening)(body);
   if (tier.refused(status, body)) return;
   if (status === 401) return signIn(body.redirectTo);
-  if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo));
+  if (status === 403 && body.redirectTo) return go(withReturn(body.redirectTo, location.hash));
   if (status === 400 || status === 404) return unknown();
   if (status === 503 && fullHeads[body.code]) return full(fullHeads[body.code], retry);
   fails++;
@@ -462,16 +552,34 @@ const named = drawn((title, artist) => {
   text("artist", artist || "");
 });
 
+function span(m) {
+  const h = m < 60 ? 0 : Math.floor(m / 60);
+  m -= h * 60;
+  return [
+    h && L(`${h} hour${h > 1 ? "s" : ""}`, `${h}시간`),
+    m && L(`${m} minute${m > 1 ? "s" : ""}`, `${m}분`)
+  ].filter(Boolean).join(" ");
+}
+
 function words(seconds) {
   if (seconds < 60) return L("less than a minute", "1분 이내");
   let m = Math.ceil(seconds / 60);
   if (m > 10) m = Math.ceil(m / 5) * 5;
   if (m > 90) m = Math.ceil(m / 10) * 10;
-  const h = m < 60 ? 0 : Math.floor(m / 60);
-  m -= h * 60;
-  if (h >= 24) return L("more than a day", "하루 이상");
-  return L("about " + [h && `${h} hour${h > 1 ? "s" : ""}`, m && `${m} minute${m > 1 ? "s" : ""}`].filter(Boolean).join(" "),
-    "약 " + [h && `${h}시간`, m && `${m}분`].filter(Boolean).join(" "));
+  if (m >= 1440) return L("more than a day", "하루 이상");
+  return L("about ", "약 ") + span(m);
+}
+
+// what is said is never less wide than what was told
+
+function between([low, high]) {
+  const step = 60 * (high > 5400 ? 10 : high > 1800 ? 5 : 1);
+  const from = Math.floor(low / step) * step / 60;
+  const to = Math.ceil(high / step) * step / 60;
+  if (to < 2 || from === to || from >= 1440) return words(high);
+  if (to >= 1440) return L(`more than ${span(from || 1)}`, `${span(from || 1)} 이상`);
+  if (!from) return L(`up to ${span(to)}`, `${span(to)} 이내`);
+  return to < 60 ? L(`${from} to ${to} minutes`, `${from}~${to}분`) : L(`${span(from)} to ${span(to)}`, `${span(from)}~${span(to)}`);
 }
 
 // The bar is how much of the way since the start is done; it is full at the
@@ -506,9 +614,9 @@ const numbers = drawn(({ label, number, unit, wait, facts }, done, first) => {
   track.setAttribute("aria-label", L("Progress", "진행 상황"));
   track.setAttribute("aria-valuenow", done);
   track.firstElementChild.style.width = done + "%";
-  const known = wait >= 0;
+  const known = Array.isArray(wait) || typeof wait === "number";
   const about = known ? L("Estimated wait:", "예상 대기 시간:") : "";
-  wait = known ? words(wait) : wait || L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
+  wait = known ? wait.length ? between(wait) : words(wait) : wait || L("The wait cannot be estimated yet", "대기 시간을 아직 예상할 수 없습니다");
   if ($("wait").textContent !== `${about} ${wait}`) {
     const name = document.createElement("span");
     const value = document.createElement(known ? "b" : "strong");
@@ -620,6 +728,7 @@ const sold = pause => nothing({ nextPoll: pause }, L("Sold out", "매진되었�
 const lastSeats = L("All remaining seats are being booked; some may come back", "남은 좌석은 모두 예매가 진행 중이며, 취소되는 좌석이 나올 수 있습니다");
 
 function signIn(to) {
+  fragment.keep();
   const url = to ? withReturn(to) : location.href;
   if (to && !looping()) return go(url);
   end(L("Please sign in", "로그인해 주세요"), L("You join the line after you have signed in.", "로그인하면 대기열에 들어갑니다."),
@@ -633,6 +742,7 @@ function unknown() {
 }
 
 const begin = drawn(() => {
+  $("go").addEventListener("click", () => apart($("go").href));
   document.documentElement.lang = L("en", "ko");
   $("main").hidden = false;
   $("plain").hidden = true;

@@ -1,19 +1,18 @@
 let assigned = 0;
 
+const holds = () => (load("ticket") || {}).id;
+
 const mine = () => {
   const ticket = load("ticket");
   return ticket && ticket.visitor ? { "x-admission-visitor": ticket.visitor } : {};
 };
 
-// Two tabs that start together ask for one ticket: one after the other, or
-// under one key.
+// Tabs ask one after the other; where the one before was closed, or sleeps, under
+// its key.
 
 function key() {
   let known = load("key");
-  if (!known || !(Date.now() - known.at < 240000)) {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    save("key", known = { at: Date.now(), key: Array.from(bytes, b => b.toString(16).padStart(2, "0")).join("") });
-  }
+  if (!known || !(Date.now() - known.at < 240000)) save("key", known = { at: Date.now(), key: tab });
   return known.key;
 }
 
@@ -21,31 +20,36 @@ async function assign(away) {
   const ticket = load("ticket");
   if (ticket && ticket.id) return check(ticket, away);
   const answer = await call("POST", `/assign/${id}`, Object.assign(mine(), { "Idempotency-Key": key() }));
-  if (answer.status === 200 && answer.body.requestId) {
-    save("ticket", { id: answer.body.requestId, visitor: answer.body.visitor });
+  const { requestId, visitor } = answer.body;
+  if (answer.status === 200 && requestId) {
+
+    // another tab has got one meanwhile: that is the browser's
+
+    const other = load("ticket");
+    if (other && other.id && other.id !== requestId) return check(other, away);
+    save("ticket", { id: requestId, visitor });
   }
   if (answer.status) save("key");
   return answer;
 }
 
-const check = (ticket, away) => call("GET", `/check/${id}/${ticket.id}${away ? "?away=1" : ""}`, mine());
+// With what was told last: nobody is told more the next time.
 
-async function alone(away) {
-  let held = false;
-  try {
-    return await navigator.locks.request(`admission:${id}`, () => {
-      held = true;
-      return assign(away);
-    });
-  } catch (error) {
-    if (held) throw error;
-    return assign(away);
-  }
+let checked = "";
+
+function asks(ticket, away) {
+  const { of, ahead } = load("told") || {};
+  const query = [of === ticket.id && `ahead=${ahead}`, away && "away=1"].filter(Boolean).join("&");
+  return `/${id}/${ticket.id}${query && "?"}${query}`;
+}
+
+function check(ticket, away) {
+  checked = ticket.id;
+  return call("GET", "/check" + asks(ticket, away), mine());
 }
 
 function drop() {
-  save("ticket");
-  save("key");
+  if (holds() === checked) tier.forget();
   save("start");
   if (assigned++ < 3) {
     after(assigned - 1);
@@ -90,11 +94,19 @@ start({
   keep: L("Please keep this page open: when it is your turn, you go on automatically. If you reload or lose the connection, your place is kept.",
     "이 페이지를 열어 두세요. 차례가 되면 자동으로 이동합니다. 새로고침하거나 연결이 끊겨도 순번은 유지됩니다."),
 
-  holds: () => (load("ticket") || {}).id,
+  holds,
 
   mine,
 
-  stream: () => `/stream/${id}/${(load("ticket") || {}).id}`,
+  stream: () => "/stream" + asks(load("ticket") || {}),
+
+  which: () => `/${holds()}`,
+
+  forget() {
+    save("ticket");
+    save("key");
+    save("told");
+  },
 
   ask(away) {
     const ticket = load("ticket");
@@ -103,7 +115,7 @@ start({
     // until it opens there is nothing to be had but the time
 
     if (early) return call("GET", `/status/${id}`);
-    return navigator.locks ? alone(away) : assign(away);
+    return alone(() => assign(away));
   },
 
   news(body, away) {
@@ -140,22 +152,19 @@ start({
       return true;
     }
     if (!(body.position > 0)) return false;
-    const due = body.position - body.servingCounter;
-    if (due <= 0) {
-      after(Math.random());
-      return true;
-    }
+    save("told", { of: holds(), ahead: body.ahead });
 
-    // those who come before: the counter stops at the one it lets in
+    // Those who come before: who waits is one of them.  Of a number that was
+    // passed over nobody is ahead, until there is room.
 
-    const ahead = due - 1;
+    const ahead = Math.max(0, body.ahead - 1);
     waiting({
       label: ahead ? L("People ahead of you", "내 앞에 기다리는 사람") : L("Your number", "내 번호"),
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
-      left: due,
+      left: Math.max(1, body.ahead),
       wait: waitOf(body, body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
-        : ahead ? body.estimatedWait : L("You are next", "다음 차례입니다")),
+        : ahead ? body.estimatedWaitRange || body.estimatedWait : L("You are next", "다음 차례입니다")),
       facts: [
         [body.lot ? L("Your place by the draw", "추첨 순번") : L("Your number", "내 번호"), count(body.position)],
         [L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],
@@ -164,6 +173,7 @@ start({
       ]
     });
     checkable(body.lot);
+    leavable();
     next(body.nextPoll);
     return true;
   },
@@ -177,6 +187,6 @@ start({
       sold(1.5);
       return true;
     }
-    return body.code === "POSITION_NOT_FOUND" && drop();
+    return body.code === "POSITION_NOT_FOUND" && (leftOrLeaves() || drop());
   }
 });

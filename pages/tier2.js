@@ -6,36 +6,6 @@ function mine() {
   return token ? { "x-queue-place": token } : {};
 }
 
-function left() {
-  joined = false;
-  save("place");
-  save("start");
-  end(L("You have left the line", "대기열에서 나왔습니다"), L("You can join again, at the end of the line.", "다시 참여하면 맨 뒤에서 기다리게 됩니다."),
-    L("Join again", "다시 참여"), location.href);
-}
-
-// What Redis knows before this page does: every tab that is told "not in line"
-// while the answer is on its way would join again.
-
-const leaves = () => Date.now() - load("leaving") < 20000;
-
-// taken back only at the end of the line, so it is asked for twice
-
-async function leave() {
-  if (!confirm(L("Leave the line? Your place will be given up.", "대기열에서 나가시겠습니까? 현재 순번이 취소됩니다."))) return;
-  save("leaving", Date.now());
-  try {
-    const answer = await call("POST", `/leave/${id}`);
-    if (answer.status !== 200) throw 0;
-    save("left", Date.now());
-    save("leaving");
-    left();
-  } catch (error) {
-    save("leaving");
-    note(L("That did not work. Please try again.", "처리되지 않았습니다. 다시 시도해 주세요."));
-  }
-}
-
 function inside({ currentUsers, threshold }) {
   if (!(threshold > 0)) return count(currentUsers) + L("", "명");
   return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
@@ -52,7 +22,16 @@ start({
 
   stream: () => `/stream/${id}`,
 
-  ask: away => joined ? call("GET", `/status/${id}${away ? "?away=1" : ""}`, mine()) : call("POST", `/check/${id}`, mine()),
+  which: () => "",
+
+  forget() {
+    joined = false;
+    save("place");
+  },
+
+  // who comes without a name gets one, and all tabs the same
+
+  ask: away => joined ? call("GET", `/status/${id}${away ? "?away=1" : ""}`, mine()) : alone(() => call("POST", `/check/${id}`, mine())),
 
   news(body, away) {
     const info = body.eventInfo;
@@ -74,14 +53,14 @@ start({
         number: body.position,
         unit: "번째",
         left: body.position,
-        wait: waitOf(body, body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")),
+        wait: waitOf(body, body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWaitRange || body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")),
         facts: [
           [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
           [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],
           [L("Inside now", "현재 입장"), inside(body)]
         ]
       });
-      text("leave", L("Leave the line", "대기열 나가기"));
+      leavable();
       next(body.nextPoll);
       return true;
     }
@@ -110,11 +89,7 @@ start({
 
         joined = false;
         plain(L("Your turn has passed", "입장 차례가 지났습니다"), L("You join the line again as soon as you look at this page.", "이 페이지로 돌아오시면 다시 대기열에 참여합니다."));
-      } else if (Date.now() - load("left") < 10000) {
-        left();
-      } else if (leaves()) {
-        after(1);
-      } else {
+      } else if (!leftOrLeaves()) {
         joined = false;
         after(rejoins++ ? 3 * rejoins : 0);
       }
@@ -133,11 +108,3 @@ start({
     return false;
   }
 });
-
-// left in another tab
-
-window.addEventListener("storage", event => {
-  if (event.key === `admission:${id}:left` && event.newValue && place) left();
-});
-
-drawn(() => $("leave").addEventListener("click", leave))();

@@ -218,7 +218,7 @@ async function waitingRoom(visitor) {
     await page.goto(config.site + "/vwr/room?return=/in/room");
     await shows(page, "#facts", /^Your number1/, "waiting room: a number", LONG);
     await page.evaluate(() => { hide(true); });
-    await until(() => page.asked.some(url => /check.*\?away=1$/.test(url)), LONG);
+    await until(() => page.asked.some(url => /check.*[?&]away=1$/.test(url)), LONG);
 
     await admin("advance/room", { batchSize: 1 });
     await says(page, /^It is your turn/, "waiting room: its turn");

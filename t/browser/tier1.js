@@ -292,7 +292,7 @@ async function inPlace(visitor) {
     is(page.url(), config.site + here, "in place: the address stays");
 
     await advance("placed", 2);
-    await reaches(page, "/in/placed?return=%2Fplain&a=1",
+    await reaches(page, here,
                   "in place: to what was denied, with a return of its own");
     await until(() => page.evaluate(() => document.contentType)
                           .then(type => type === "image/gif", () => false));
