@@ -6,7 +6,7 @@
 const { config, ok, is, like, until, shows, reaches, run, api }
     = require("./lib.js");
 
-const LONG = 60;    // s: a page may take its time where the machine does
+const LONG = 30;    // s: a page may take its time where the machine does
 
 const FRAGMENT = "#/seats/3?a=1&b=%20c";
 
@@ -148,7 +148,7 @@ async function bothInPlace(visitor) {
 }
 
 
-// A page to sign in on takes a form, which has no fragment.
+// Who signs in comes back by what was in "return", which has no fragment.
 
 async function signedIn(visitor) {
     const context = await visitor();

@@ -58,25 +58,20 @@ END
             admission_tier1 auto;
             admission_tier2 on;
             admission_deny  status;
-            error_page      403 = @room;
+            error_page      403 = /$admission_verdict-page/$admission_event;
             empty_gif;
         }
 
-        # which of the two denied it
-
-        location @room {
-            if ($admission_verdict = tier2) { rewrite ^ /queue/$admission_event last; }
-            rewrite ^ /vwr/$admission_event last;
-        }
+        location /tier1-page/ { admission_page tier1 next=/plain; }
+        location /tier2-page/ { admission_page tier2 api=/api/v1/queue next=/plain; }
 
         location = /plain-page { default_type text/html; return 200 "<body>"; }
 
         location = /login {
             default_type text/html;
             add_header Set-Cookie "access_token=$cookie_offer; Path=/";
-            return 200 "<form method=post action='/signed-in?to=$arg_return'><button>";
+            return 200 "<button onclick='location.replace(new URLSearchParams(location.search).get(\"return\"))'>";
         }
-        location = /signed-in { return 302 $arg_to; }
 END
 
 browser_test('fragment.js', {
