@@ -6,8 +6,8 @@
 # ngx_adm_pages_tier1.  A line "@include page.css" stands for that
 # file, which is next to the page and may include others.  Indentation, empty
 # lines, lines that are HTML comments and lines of scripts that are comments
-# go, and squeeze.awk makes scripts and styles short.  With -e FILE the one page
-# is printed as it is sent, for a look; with -u FILE as it is before squeeze.awk.
+# go, and esbuild makes scripts and styles short.  With -e FILE the one page is
+# printed as it is sent, for a look; with -u FILE as it is before esbuild.
 
 set -e
 
@@ -32,8 +32,32 @@ page() {
         -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' -e '/^<!--.*-->$/d' -e '/^$/d'
 }
 
+# Names that a script declares become short ones as well.  Without esbuild pages
+# are longer, and do the same.
+
+if command -v esbuild > /dev/null; then
+    esbuild='esbuild --charset=utf8 --log-level=warning --minify-whitespace'
+else
+    esbuild=
+fi
+
 squeezed() {
-    page "$1" | awk -f "`dirname "$1"`/squeeze.awk"
+    page "$1" | awk -v esbuild="$esbuild" '
+        $0 == "</script>" { squeeze("js --target=es2018 --minify-identifiers") }
+        $0 == "</style>" { squeeze("css") }
+        inside { text = text $0 "\n"; next }
+        { print }
+        $0 == "<script>" || $0 == "<style>" { inside = esbuild != ""; text = "" }
+
+        function squeeze(as,  command) {
+            if (!inside) { return }
+            inside = 0
+            command = esbuild " --loader=" as
+            fflush()
+            printf "%s", text | command
+            if (close(command)) { exit 1 }
+        }
+    '
 }
 
 case $1 in

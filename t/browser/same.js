@@ -1,6 +1,6 @@
-// Says what pages/squeeze.awk did to a script but for what it is to do: node
-// same.js BEFORE AFTER.  Names that the script declares may be others, each always
-// the same one, and what was declared in two statements may be in one.
+// Says what was done to a script on its way to a page but for what is to be: node
+// same.js BEFORE AFTER.  Names that the script declares may be others, and what was
+// declared in two statements may be in one.
 
 "use strict";
 
@@ -11,9 +11,6 @@ const acorn = require(path.join(process.env.ADMISSION_NODE_MODULES, "acorn"));
 const [ before, after ] = process.argv.slice(2, 4).map(file =>
     acorn.parse(fs.readFileSync(file, "utf8"), { ecmaVersion: 2018 }));
 
-const renamed = new Map();
-const back = new Map();
-const kept = new Set();
 const found = [];
 
 const isNode = value => value && typeof value.type === "string";
@@ -50,7 +47,9 @@ function declared(node) {
 
     if (node.type === "CatchClause") own.push(...names(node.param));
 
-    const list = Array.isArray(node.body) ? node.body : [ node.init, node.left ];
+    const list = Array.isArray(node.body) ? node.body
+        : [ node.init, node.left, ...[].concat(...(node.cases || []).map(
+              one => one.consequent)) ];
 
     list.filter(isNode).forEach(one => {
         if (one.type === "FunctionDeclaration") own.push(one.id.name);
@@ -60,7 +59,15 @@ function declared(node) {
     return own;
 }
 
-function same(a, b, known, free) {
+// what a name is: how far out, and which there; side: 0 or 1
+
+function meaning(scopes, side, name) {
+    const i = scopes.findIndex(scope => scope[side].includes(name));
+    return i < 0 ? `${name}, of the browser`
+                 : `${scopes.length - i}.${scopes[i][side].indexOf(name)}`;
+}
+
+function same(a, b, scopes, plain) {
     if (!isNode(a) || !isNode(b)) {
         const [ one, two ] = [ a, b ].map(
             value => value instanceof RegExp ? String(value)
@@ -69,34 +76,25 @@ function same(a, b, known, free) {
         return;
     }
 
+    if (a.name === "undefined" && b.operator === "void") return;
+
     if (a.type !== b.type) {
         found.push(`${a.type} is ${b.type}`);
         return;
     }
 
     if (a.type === "Identifier") {
-        const { name } = a;
+        const [ one, two ] = plain ? [ a.name, b.name ]
+            : [ meaning(scopes, 0, a.name), meaning(scopes, 1, b.name) ];
 
-        if (free || !known.has(name)) {
-            if (name !== b.name) found.push(`${name} is ${b.name}, not declared`);
-            kept.add(name);
-            return;
-        }
-
-        if (!renamed.has(name)) {
-            if (back.has(b.name)) found.push(`${b.name} is two`);
-            renamed.set(name, b.name);
-            back.set(b.name, name);
-        }
-
-        if (renamed.get(name) !== b.name) found.push(`${name} is two`);
+        if (one !== two) found.push(`${a.name} is ${b.name}: ${one}, ${two}`);
         return;
     }
 
-    known = new Set([ ...known, ...declared(a) ]);
+    scopes = [ [ declared(a), declared(b) ], ...scopes ];
 
     const keys = Object.keys(a).filter(
-        key => ![ "type", "start", "end", "raw" ].includes(key));
+        key => ![ "type", "start", "end", "raw", "shorthand" ].includes(key));
 
     for (const key of keys) {
         const plain = (a.type === "Property" && key === "key"
@@ -107,7 +105,7 @@ function same(a, b, known, free) {
             if (key === "value" && a.type === "TemplateElement") {
                 same(a.value.cooked, b.value.cooked);
             } else {
-                same(a[key], b[key], known, plain);
+                same(a[key], b[key], scopes, plain);
             }
             continue;
         }
@@ -115,14 +113,10 @@ function same(a, b, known, free) {
         const [ one, two ] = [ statements(a[key]), statements(b[key]) ];
 
         if (one.length !== two.length) found.push(`${a.type}: not as many`);
-        one.forEach((node, i) => same(node, two[i], known, false));
+        one.forEach((node, i) => same(node, two[i], scopes, false));
     }
 }
 
-same(before, after, new Set());
-
-for (const name of kept) {
-    if (back.has(name) && back.get(name) !== name) found.push(`${name} is both`);
-}
+same(before, after, []);
 
 process.stdout.write([ ...new Set(found) ].map(line => line + "\n").join(""));
