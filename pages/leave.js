@@ -23,19 +23,24 @@ function leftOrLeaves() {
   return true;
 }
 
-// taken back only at the end of the line, so it is asked for twice
+// Taken back only at the end of the line, so it is asked for twice.  Nothing is
+// asked meanwhile: who is heard of is there.
 
 async function leave() {
   if (!confirm(L("Leave the line? Your place will be given up.", "대기열에서 나가시겠습니까? 현재 순번이 취소됩니다."))) return;
   save("leaving", Date.now());
+  over = true;
+  hush();
   try {
-    const answer = await call("POST", `/leave/${id}${tier.which()}`, tier.mine());
-    if (answer.status !== 200) throw 0;
+    const { status, body } = await call("POST", `/leave/${id}${tier.which()}`, tier.mine());
+    if (status !== 200 && body.code !== "POSITION_NOT_FOUND") throw 0;
     save("left", Date.now());
     save("leaving");
     left();
   } catch (error) {
     save("leaving");
+    over = false;
+    after(pace);
     note(L("That did not work. Please try again.", "처리되지 않았습니다. 다시 시도해 주세요."));
   }
 }

@@ -36,6 +36,7 @@ run(async ({ visitor }) => {
                         closed(visitor, "closed", "nothing"),
                         closed(visitor, "closed-old", "locks") ]);
     await otherCookies(visitor);
+    await leaving(visitor);
 });
 
 
@@ -183,5 +184,69 @@ async function otherCookies(visitor) {
     await reaches(page, `/in/${event}`, "two tickets: and in", LONG);
     is(await page.evaluate(() => document.contentType), "image/gif",
        "two tickets: past the gate");
+    await context.close();
+}
+
+
+// Only who says so leaves, and all tabs with it; what the API answers is said here.
+
+async function leaving(visitor) {
+    const event = "leaving";
+    const context = await visitor({ locale: "ko-KR" });
+    const pages = [ await tab(context, "nothing"), await tab(context, "nothing") ];
+    const asked = [];
+    let status = 503;
+
+    await context.route("**/leave/**", route => {
+        asked.push(route.request().method() + " "
+                   + new URL(route.request().url()).pathname);
+        route.fulfill({ status, contentType: "application/json", body: "{}" });
+    });
+
+    await open(event);
+    await Promise.all(pages.map(page => page.goto(room(event))));
+
+    for (const page of pages) {
+        await shows(page, "#leave", /^대기열 나가기$/, "leaving: it can be left", LONG);
+    }
+
+    await pages[0].reload();
+    await shows(pages[0], "#facts", /^내 번호1/, "leaving: a reload is none", LONG);
+    is(asked.join(), "", "leaving: nothing is said");
+
+    let answer = "dismiss";
+
+    pages[0].on("dialog", dialog => dialog[answer]());
+    await pages[0].click("#leave");
+    await shows(pages[0], "#facts", /^내 번호1/, "leaving: not without being sure");
+    is(asked.join(), "", "leaving: nothing is said yet");
+
+    answer = "accept";
+    await pages[0].click("#leave");
+    await shows(pages[0], "#note", /^처리되지/, "leaving: it may fail", LONG);
+
+    const before = context.calls("/check/");
+
+    await until(() => context.calls("/check/") > before + 2, LONG);
+    await shows(pages[0], "#facts", /^내 번호1/, "leaving: then it waits on");
+
+    status = 200;
+    await pages[0].click("#leave");
+
+    for (const page of pages) {
+        await shows(page, "#number", /^대기열에서 나왔습니다$/,
+                    "leaving: both tabs have left", LONG);
+    }
+
+    const ticket = asked[0];
+
+    ok(/^POST \/vwr-api\/leave\/leaving\/[\w.-]{20,}$/.test(ticket)
+       && asked.length === 2 && asked[1] === ticket,
+       "leaving: asked for by the ticket", asked.join());
+    is(await issued(event), 1, "leaving: nobody joined again by that");
+
+    await context.clearCookies();   // as the API does
+    await pages[1].click("#go");
+    await shows(pages[1], "#facts", /^내 번호2/, "leaving: back at the end", LONG);
     await context.close();
 }

@@ -1,0 +1,74 @@
+# How the pages say how long it takes, where a range is told.
+
+use utf8;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
+
+binmode Test::More->builder->$_, ':encoding(UTF-8)'
+    for qw(output failure_output);
+
+sub said (@ranges) {
+    my ($status, $output) = run('node', root . '/t/browser/range.js',
+                                root . '/pages/page.js',
+                                json_encode(\@ranges));
+    is $status, 0, 'runs' or diag $output;
+    return map { json_decode($_) } split /\n/, $output;
+}
+
+my @cases = (
+    [ [ 720, 900 ],        '12 to 15 minutes', '12~15분' ],
+    [ [ 0, 0 ],            'less than a minute', '1분 이내' ],
+    [ [ 10, 59 ],          'less than a minute', '1분 이내' ],
+    [ [ 10, 60 ],          'about 1 minute', '약 1분' ],
+    [ [ 10, 61 ],          'up to 2 minutes', '2분 이내' ],
+    [ [ 59, 130 ],         'up to 3 minutes', '3분 이내' ],
+    [ [ 60, 61 ],          '1 to 2 minutes', '1~2분' ],
+    [ [ 121, 170 ],        '2 to 3 minutes', '2~3분' ],
+    [ [ 180, 180 ],        'about 3 minutes', '약 3분' ],
+    [ [ 1790, 1800 ],      '29 to 30 minutes', '29~30분' ],
+    [ [ 1790, 1801 ],      '25 to 35 minutes', '25~35분' ],
+    [ [ 100, 3000 ],       'up to 50 minutes', '50분 이내' ],
+    [ [ 2400, 3500 ],      '40 minutes to 1 hour', '40분~1시간' ],
+    [ [ 3600, 5400 ],      '1 hour to 1 hour 30 minutes', '1시간~1시간 30분' ],
+    [ [ 3700, 7300 ],      '1 hour to 2 hours 10 minutes', '1시간~2시간 10분' ],
+    [ [ 7200, 7200 ],      'about 2 hours', '약 2시간' ],
+    [ [ 36000, 86400 ],    'more than 10 hours', '10시간 이상' ],
+    [ [ 90000, 180000 ],   'more than a day', '하루 이상' ],
+);
+
+my @said = said(map { $_->[0] } @cases);
+
+is_deeply $said[$_], $cases[$_], "@{ $cases[$_][0] }: $cases[$_][1]"
+    for 0 .. $#cases;
+
+# What is said is never narrower than what was told.
+
+my @ranges = map { my $low = int rand 20_000; [ $low, $low + int rand 20_000 ] }
+             1 .. 500;
+my %unit = (hour => 3600, minute => 60);
+my @narrow;
+
+for my $told (said(@ranges)) {
+    my ($range, $english) = @$told;
+    my ($from, $to) = $english =~ /^(?:(.*) to |up to |about )(.*)$/;
+
+    $from .= ' minutes' if $from && $from =~ /^\d+$/;
+
+    my ($low, $high) = map {
+        my $seconds = 0;
+        $seconds += $1 * $unit{$2} while ($_ // '') =~ /(\d+) (hour|minute)/g;
+        $seconds;
+    } $from, $to // $english;
+
+    push @narrow, "@$range: $english"
+        if $english !~ /^(?:less|more)/
+           && ($low > $range->[0] || $high < $range->[1]);
+}
+
+is "@narrow", '', 'no narrower than what was told';
+
+done_testing;
