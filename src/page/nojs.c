@@ -17,13 +17,13 @@
 #include "../base/reason.h"
 #include "../host/event_state.h"
 #include "../host/line.h"
-#include "../host/notice.h"
 #include "../host/sale.h"
 #include "../http/deny.h"
 #include "../http/headers.h"
 #include "../http/respond.h"
 #include "../http/sale.h"
 #include "../room/visit.h"
+#include "nojs_text.h"
 #include "page.h"
 
 
@@ -50,8 +50,6 @@ static ngx_int_t ngx_adm_nojs_page(ngx_http_request_t *r, ngx_str_t *target,
 static ngx_int_t ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc);
 static ngx_int_t ngx_adm_nojs_early(ngx_adm_nojs_t *nojs,
     ngx_adm_sale_t *sale);
-static ngx_int_t ngx_adm_nojs_left(ngx_http_request_t *r, int64_t seconds,
-    ngx_str_t *text);
 static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
@@ -60,11 +58,8 @@ static ngx_int_t ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *target);
 static ngx_int_t ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state,
     ngx_uint_t status, ngx_uint_t seconds);
-static ngx_int_t ngx_adm_nojs_notice(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds,
     ngx_str_t *uri, ngx_uint_t ticket);
-static ngx_int_t ngx_adm_nojs_number(ngx_http_request_t *r, int64_t n,
-    ngx_str_t *text);
 
 
 ngx_int_t
@@ -294,7 +289,7 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 static ngx_int_t
 ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
 {
-    if (ngx_adm_nojs_left(nojs->visit.call->request, ngx_adm_sale_rest(sale),
+    if (ngx_adm_page_clock(nojs->visit.call->request, ngx_adm_sale_rest(sale),
                           &nojs->values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -302,23 +297,6 @@ ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
 
     return ngx_adm_nojs_send(nojs, "before", NGX_HTTP_OK,
                              ngx_adm_sale_next_poll(sale, 0, 0));
-}
-
-
-/* as both languages write it: 1:02:03 */
-
-static ngx_int_t
-ngx_adm_nojs_left(ngx_http_request_t *r, int64_t seconds, ngx_str_t *text)
-{
-    text->data = ngx_pnalloc(r->pool, NGX_INT64_LEN + sizeof(":00:00") - 1);
-    if (text->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    text->len = ngx_sprintf(text->data, "%L:%02L:%02L", seconds / 3600,
-                            seconds / 60 % 60, seconds % 60) - text->data;
-
-    return NGX_OK;
 }
 
 
@@ -401,16 +379,16 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
 
     /* the visitor's own position is one of them */
 
-    if (ngx_adm_nojs_number(r, ngx_max(ahead - 1, 0),
+    if (ngx_adm_page_number(r, ngx_max(ahead - 1, 0),
                             &values[NGX_ADM_PAGE_AHEAD])
         != NGX_OK
-        || ngx_adm_nojs_number(r, standing->position,
+        || ngx_adm_page_number(r, standing->position,
                                &values[NGX_ADM_PAGE_POSITION])
            != NGX_OK
-        || ngx_adm_nojs_number(r, standing->room.serving,
+        || ngx_adm_page_number(r, standing->room.serving,
                                &values[NGX_ADM_PAGE_SERVING])
            != NGX_OK
-        || ngx_adm_nojs_number(r, ngx_max((seconds + 59) / 60, 1),
+        || ngx_adm_page_number(r, ngx_max((seconds + 59) / 60, 1),
                                &values[NGX_ADM_PAGE_MINUTES])
            != NGX_OK)
     {
@@ -428,7 +406,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     if (ngx_adm_sale_get(&visit->call->event, visit->call->conf, &sale)
         == NGX_ADM_PHASE_GATHERING)
     {
-        if (ngx_adm_nojs_left(r, ngx_adm_sale_rest(&sale),
+        if (ngx_adm_page_clock(r, ngx_adm_sale_rest(&sale),
                               &values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
         {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -440,7 +418,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
 
     if (standing->undrawn) {
 
-        if (ngx_adm_nojs_left(r, ngx_adm_sale_rest(&sale),
+        if (ngx_adm_page_clock(r, ngx_adm_sale_rest(&sale),
                               &values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
         {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -558,7 +536,7 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
 
     ngx_adm_page_state(values, state);
 
-    if (ngx_adm_nojs_notice(nojs) != NGX_OK) {
+    if (ngx_adm_page_notice(r, &nojs->visit.call->event, values) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -573,97 +551,6 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
 
     return ngx_adm_page_send(r, &nojs->visit.call->lcf->page->nojs, values,
                              status, 0);
-}
-
-
-/* in both languages, as all of the page is */
-
-static ngx_int_t
-ngx_adm_nojs_notice(ngx_adm_nojs_t *nojs)
-{
-    ngx_tm_t           tm;
-    ngx_str_t         *values, *at;
-    ngx_pool_t        *pool;
-    ngx_adm_notice_t  *notice;
-
-    values = nojs->values;
-    pool = nojs->visit.call->request->pool;
-
-    notice = ngx_palloc(pool, sizeof(ngx_adm_notice_t));
-    if (notice == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (ngx_adm_notice_get(&nojs->visit.call->event, notice) != NGX_OK) {
-        return NGX_OK;
-    }
-
-    at = &values[NGX_ADM_PAGE_NOTICE_AT];
-
-    at->data = ngx_pnalloc(pool, sizeof("1970-01-01 00:00 UTC")
-                                 + NGX_INT64_LEN);
-    if (at->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_gmtime((time_t) notice->at, &tm);
-
-    at->len = ngx_sprintf(at->data, "%4d-%02d-%02d %02d:%02d UTC",
-                          tm.ngx_tm_year, tm.ngx_tm_mon, tm.ngx_tm_mday,
-                          tm.ngx_tm_hour, tm.ngx_tm_min) - at->data;
-
-    ngx_str_null(&values[NGX_ADM_PAGE_NOTICE]);
-
-    values[NGX_ADM_PAGE_NOTICE_KO] = notice->ko;
-    values[NGX_ADM_PAGE_NOTICE_EN] = notice->en;
-
-    return NGX_OK;
-}
-
-
-void
-ngx_adm_page_state(ngx_str_t *values, const char *state)
-{
-    ngx_uint_t  i;
-
-    static struct {
-        ngx_uint_t   value;
-        const char  *state;
-    }  shown[] = {
-        { NGX_ADM_PAGE_WAITING, "waiting" },
-        { NGX_ADM_PAGE_WAITING, "waiting paused" },
-        { NGX_ADM_PAGE_GOING, "waiting" },
-        { NGX_ADM_PAGE_PAUSED, "waiting paused" },
-        { NGX_ADM_PAGE_WAITING, "waiting last" },
-        { NGX_ADM_PAGE_LAST, "waiting last" },
-        { NGX_ADM_PAGE_WAITING, "waiting gathering" },
-        { NGX_ADM_PAGE_GATHERING, "waiting gathering" },
-        { NGX_ADM_PAGE_LOT, "lot" },
-        { NGX_ADM_PAGE_BEFORE, "before" },
-        { NGX_ADM_PAGE_CLOSED, "closed" },
-        { NGX_ADM_PAGE_SOLD, "sold" },
-        { NGX_ADM_PAGE_COOKIES, "cookies" },
-        { NGX_ADM_PAGE_BUSY, "busy" },
-        { NGX_ADM_PAGE_CROWDED, "crowded" },
-        { NGX_ADM_PAGE_FULL, "full" },
-        { NGX_ADM_PAGE_UNKNOWN, "unknown" }
-    };
-
-    values[NGX_ADM_PAGE_STATE].data = (u_char *) state;
-    values[NGX_ADM_PAGE_STATE].len = ngx_strlen(state);
-
-    ngx_str_set(&values[NGX_ADM_PAGE_NOTICE], "hidden");
-
-    for (i = NGX_ADM_PAGE_WAITING; i <= NGX_ADM_PAGE_UNKNOWN; i++) {
-        ngx_str_set(&values[i], "hidden");
-    }
-
-    for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-
-        if (ngx_strcmp(shown[i].state, state) == 0) {
-            ngx_str_null(&values[shown[i].value]);
-        }
-    }
 }
 
 
@@ -686,35 +573,4 @@ ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds, ngx_str_t *uri,
                             ticket ? "&again=1" : "") - value.data;
 
     return ngx_adm_add_header(r, "Refresh", &value);
-}
-
-
-/* with commas, as both languages write it */
-
-static ngx_int_t
-ngx_adm_nojs_number(ngx_http_request_t *r, int64_t n, ngx_str_t *text)
-{
-    u_char  *p, *src, *last, digits[NGX_INT64_LEN];
-
-    last = ngx_sprintf(digits, "%L", n);
-
-    text->data = ngx_pnalloc(r->pool, 2 * NGX_INT64_LEN);
-    if (text->data == NULL) {
-        return NGX_ERROR;
-    }
-
-    p = text->data;
-
-    for (src = digits; src < last; src++) {
-
-        if (src > digits && src[-1] != '-' && (last - src) % 3 == 0) {
-            *p++ = ',';
-        }
-
-        *p++ = *src;
-    }
-
-    text->len = p - text->data;
-
-    return NGX_OK;
 }

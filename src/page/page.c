@@ -24,9 +24,12 @@
 #include "../http/origin.h"
 #include "../http/respond.h"
 #include "../http/return.h"
+#include "nojs_text.h"
 #include "page.h"
 
 
+static ngx_int_t ngx_adm_page_answer(ngx_http_request_t *r, ngx_str_t *values,
+    ngx_str_t *target, ngx_uint_t named);
 static ngx_int_t ngx_adm_page_event(ngx_http_request_t *r, ngx_str_t *event);
 static ngx_uint_t ngx_adm_page_is_nojs(ngx_http_request_t *r);
 static ngx_uint_t ngx_adm_page_is_shown(ngx_http_request_t *r);
@@ -50,12 +53,9 @@ static ngx_int_t ngx_adm_page_escape(ngx_http_request_t *r, ngx_str_t *value,
 ngx_int_t
 ngx_adm_page_handler(ngx_http_request_t *r)
 {
-    ngx_int_t              rc;
-    ngx_str_t             *event, *values, target;
-    ngx_uint_t             status, store;
-    ngx_adm_loc_conf_t    *lcf;
-    ngx_adm_main_conf_t   *mcf;
-    ngx_adm_event_conf_t  *conf;
+    ngx_int_t            rc;
+    ngx_str_t           *values, target;
+    ngx_adm_loc_conf_t  *lcf;
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
 
@@ -74,7 +74,6 @@ ngx_adm_page_handler(ngx_http_request_t *r)
     }
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
-    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
     if (lcf->page->which == NGX_ADM_PAGE_ADMIN) {
         return ngx_adm_page_of_operators(r);
@@ -85,9 +84,7 @@ ngx_adm_page_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    event = &values[NGX_ADM_PAGE_EVENT];
-
-    rc = ngx_adm_page_event(r, event);
+    rc = ngx_adm_page_event(r, &values[NGX_ADM_PAGE_EVENT]);
 
     if (rc == NGX_ERROR
         || ngx_adm_page_return(r, &target) != NGX_OK
@@ -97,25 +94,46 @@ ngx_adm_page_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (ngx_adm_page_in_place(r)) {
+        values[NGX_ADM_PAGE_RETURN] = target;
+    }
+
+    return ngx_adm_page_answer(r, values, &target, rc == NGX_OK);
+}
+
+
+/* target: where to go on to; named: the address has an event's id */
+
+static ngx_int_t
+ngx_adm_page_answer(ngx_http_request_t *r, ngx_str_t *values,
+    ngx_str_t *target, ngx_uint_t named)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             status, store;
+    ngx_adm_loc_conf_t    *lcf;
+    ngx_adm_main_conf_t   *mcf;
+    ngx_adm_event_conf_t  *conf;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+    mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+
     conf = NULL;
     status = NGX_HTTP_OK;
     store = !ngx_adm_page_is_error(r);
 
-    if (ngx_adm_page_in_place(r)) {
-        values[NGX_ADM_PAGE_RETURN] = target;
-
-        if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
-            /* a form is not to look as if it had been taken */
-            status = ngx_adm_page_status(r);
-        }
+    if (ngx_adm_page_in_place(r)
+        && !(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)))
+    {
+        /* a form is not to look as if it had been taken */
+        status = ngx_adm_page_status(r);
     }
 
-    if (rc == NGX_DECLINED) {
+    if (!named) {
         /* the page says it, by having no event */
         status = NGX_HTTP_BAD_REQUEST;
 
     } else {
-        rc = ngx_adm_room_event_conf(mcf, event, &conf);
+        rc = ngx_adm_room_event_conf(mcf, &values[NGX_ADM_PAGE_EVENT], &conf);
 
         if (rc == NGX_DECLINED) {
             /* unless it has come into being since: the API tells the page */
@@ -132,32 +150,32 @@ ngx_adm_page_handler(ngx_http_request_t *r)
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "admission: page of event \"%V\": %ui, stored %ui",
-                   event, status, store);
+                   &values[NGX_ADM_PAGE_EVENT], status, store);
 
-    if (ngx_adm_page_is_nojs(r)) {
-        if (!ngx_adm_page_is_shown(r)
-            || (lcf->page->which == NGX_ADM_PAGE_TIER2 && conf == NULL))
-        {
-            /* in a cache it would keep browsers from being answered */
-
-            return ngx_adm_page_send(r, &lcf->page->doc, values, status, 0);
-        }
-
-        if (lcf->page->which == NGX_ADM_PAGE_TIER2) {
-            return ngx_adm_page_needs_script(r, conf, values, &target);
-        }
-
-        if (conf) {
-            return ngx_adm_page_without_script(r, conf, values, &target);
-        }
-
-        ngx_adm_page_state(values, "unknown");
-
-        return ngx_adm_page_send(r, &lcf->page->nojs, values, status, 0);
+    if (!ngx_adm_page_is_nojs(r)) {
+        return ngx_adm_page_send(r, &lcf->page->doc, values, status,
+                                 store && status == NGX_HTTP_OK);
     }
 
-    return ngx_adm_page_send(r, &lcf->page->doc, values, status,
-                             store && status == NGX_HTTP_OK);
+    if (!ngx_adm_page_is_shown(r)
+        || (lcf->page->which == NGX_ADM_PAGE_TIER2 && conf == NULL))
+    {
+        /* in a cache it would keep browsers from being answered */
+
+        return ngx_adm_page_send(r, &lcf->page->doc, values, status, 0);
+    }
+
+    if (lcf->page->which == NGX_ADM_PAGE_TIER2) {
+        return ngx_adm_page_needs_script(r, conf, values, target);
+    }
+
+    if (conf) {
+        return ngx_adm_page_without_script(r, conf, values, target);
+    }
+
+    ngx_adm_page_state(values, "unknown");
+
+    return ngx_adm_page_send(r, &lcf->page->nojs, values, status, 0);
 }
 
 

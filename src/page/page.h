@@ -22,6 +22,7 @@
 #include <ngx_http.h>
 
 #include "../host/settings.h"
+#include "values.h"
 
 
 #define NGX_ADM_PAGE_MAX  262144        /* bytes of a file */
@@ -32,44 +33,6 @@
 #define NGX_ADM_PAGE_TIER2  2
 #define NGX_ADM_PAGE_NOJS   4
 #define NGX_ADM_PAGE_ADMIN  8
-
-
-/* placeholders that get their value with the request */
-typedef enum {
-    NGX_ADM_PAGE_EVENT = 0,
-    NGX_ADM_PAGE_TITLE,
-    NGX_ADM_PAGE_ARTIST,
-    NGX_ADM_PAGE_NOJS_URI,       /* the same page's, with return */
-    NGX_ADM_PAGE_RETURN,         /* empty unless the page stands in the place of
-                                    what was denied */
-    NGX_ADM_PAGE_LOGIN,          /* of the operators' page */
-    NGX_ADM_PAGE_STATE,          /* these of the page without JavaScript; the
-                                    state is a class */
-    NGX_ADM_PAGE_AHEAD,
-    NGX_ADM_PAGE_POSITION,
-    NGX_ADM_PAGE_SERVING,
-    NGX_ADM_PAGE_MINUTES,
-    NGX_ADM_PAGE_LEFT,           /* until the sale opens, or starts */
-    NGX_ADM_PAGE_NOTICE,         /* "hidden" or empty, of an operator's word */
-    NGX_ADM_PAGE_NOTICE_KO,
-    NGX_ADM_PAGE_NOTICE_EN,
-    NGX_ADM_PAGE_NOTICE_AT,
-    NGX_ADM_PAGE_WAITING,        /* "hidden" or empty, of what is for a state
-                                    alone: no style may be allowed */
-    NGX_ADM_PAGE_GOING,
-    NGX_ADM_PAGE_PAUSED,
-    NGX_ADM_PAGE_LAST,           /* all seats that are left are being booked */
-    NGX_ADM_PAGE_GATHERING,
-    NGX_ADM_PAGE_LOT,
-    NGX_ADM_PAGE_BEFORE,
-    NGX_ADM_PAGE_CLOSED,
-    NGX_ADM_PAGE_SOLD,
-    NGX_ADM_PAGE_COOKIES,
-    NGX_ADM_PAGE_BUSY,
-    NGX_ADM_PAGE_CROWDED,
-    NGX_ADM_PAGE_FULL,
-    NGX_ADM_PAGE_UNKNOWN,
-    NGX_ADM_PAGE_VALUES } ngx_adm_page_value_e;
 
 
 /* a document, compiled */
@@ -119,9 +82,6 @@ ngx_int_t ngx_adm_page_without_script(ngx_http_request_t *r,
  */
 ngx_int_t ngx_adm_page_needs_script(ngx_http_request_t *r,
     ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
-
-/* what is for the state of that page is shown, the rest is not */
-void ngx_adm_page_state(ngx_str_t *values, const char *state);
 
 /* the operators' page; the method is right, and there is no body */
 ngx_int_t ngx_adm_page_of_operators(ngx_http_request_t *r);

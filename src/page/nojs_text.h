@@ -1,0 +1,34 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Values of the page without JavaScript, of r->pool.
+ */
+
+
+#ifndef _NGX_ADM_PAGE_NOJS_TEXT_H_INCLUDED_
+#define _NGX_ADM_PAGE_NOJS_TEXT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+
+/* seconds as 1:02:03 */
+ngx_int_t ngx_adm_page_clock(ngx_http_request_t *r, int64_t seconds,
+    ngx_str_t *text);
+
+/* 1,234,567 */
+ngx_int_t ngx_adm_page_number(ngx_http_request_t *r, int64_t n,
+    ngx_str_t *text);
+
+/* what an operator says of the event, if anything, into the page's values */
+ngx_int_t ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event,
+    ngx_str_t *values);
+
+/* what is for the state of that page is shown, the rest is not */
+void ngx_adm_page_state(ngx_str_t *values, const char *state);
+
+
+#endif /* _NGX_ADM_PAGE_NOJS_TEXT_H_INCLUDED_ */

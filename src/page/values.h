@@ -1,0 +1,55 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What stands in a page for what comes with the request.
+ */
+
+
+#ifndef _NGX_ADM_PAGE_VALUES_H_INCLUDED_
+#define _NGX_ADM_PAGE_VALUES_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+
+/* placeholders that get their value with the request */
+typedef enum {
+    NGX_ADM_PAGE_EVENT = 0,
+    NGX_ADM_PAGE_TITLE,
+    NGX_ADM_PAGE_ARTIST,
+    NGX_ADM_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_ADM_PAGE_RETURN,         /* empty unless the page stands in the place of
+                                    what was denied */
+    NGX_ADM_PAGE_LOGIN,          /* of the operators' page */
+    NGX_ADM_PAGE_STATE,          /* these of the page without JavaScript; the
+                                    state is a class */
+    NGX_ADM_PAGE_AHEAD,
+    NGX_ADM_PAGE_POSITION,
+    NGX_ADM_PAGE_SERVING,
+    NGX_ADM_PAGE_MINUTES,
+    NGX_ADM_PAGE_LEFT,           /* until the sale opens, or starts */
+    NGX_ADM_PAGE_NOTICE,         /* "hidden" or empty, of an operator's word */
+    NGX_ADM_PAGE_NOTICE_KO,
+    NGX_ADM_PAGE_NOTICE_EN,
+    NGX_ADM_PAGE_NOTICE_AT,
+    NGX_ADM_PAGE_WAITING,        /* "hidden" or empty, of what is for a state
+                                    alone: no style may be allowed */
+    NGX_ADM_PAGE_GOING,
+    NGX_ADM_PAGE_PAUSED,
+    NGX_ADM_PAGE_LAST,           /* all seats that are left are being booked */
+    NGX_ADM_PAGE_GATHERING,
+    NGX_ADM_PAGE_LOT,
+    NGX_ADM_PAGE_BEFORE,
+    NGX_ADM_PAGE_CLOSED,
+    NGX_ADM_PAGE_SOLD,
+    NGX_ADM_PAGE_COOKIES,
+    NGX_ADM_PAGE_BUSY,
+    NGX_ADM_PAGE_CROWDED,
+    NGX_ADM_PAGE_FULL,
+    NGX_ADM_PAGE_UNKNOWN,
+    NGX_ADM_PAGE_VALUES } ngx_adm_page_value_e;
+
+
+#endif /* _NGX_ADM_PAGE_VALUES_H_INCLUDED_ */
