@@ -19,6 +19,7 @@ port=${PORT:-8080}
 site=http://127.0.0.1:$port
 event=3f0c2b1e-0000-4000-8000-000000000001         # with a crowd
 recital=3f0c2b1e-0000-4000-8000-000000000002       # without
+sale=3f0c2b1e-0000-4000-8000-000000000003          # that starts in a minute
 module=${MODULE:-$PWD/build/ngx_http_admission_module.so}
 
 check=no
@@ -146,7 +147,10 @@ start_all() {
 
     cp demo/*.html demo/*.css "$dir/html"
     sed -e "s|@MODULE@|$module|; s|@DIR@|$dir|; s|@PORT@|$port|" \
-        -e "s|@EVENT@|$event|; s|@RECITAL@|$recital|" demo/nginx.conf > "$dir/nginx.conf"
+        -e "s|@EVENT@|$event|; s|@RECITAL@|$recital|; s|@SALE@|$sale|" \
+        -e "s|@OPENS@|$(date -u +%FT%TZ)|" \
+        -e "s|@STARTS@|$(date -u -d '+1 minute' +%FT%TZ)|" \
+        demo/nginx.conf > "$dir/nginx.conf"
 
     local kind
     for kind in tier1 tier2 user crowd; do
@@ -246,7 +250,8 @@ explain() {
     cat <<END
 
 The demo is running.  Open $site/ in a browser: a waiting room
-with 300 people ahead, then a queue, then seats.
+with 300 people ahead, then a queue, then seats.  A sale starts in a minute:
+who comes until then gets a lot, and the lots are drawn.
 
 Or paste this into another shell, for an event without a crowd that two people
 at once may book, and that has two seats:

@@ -1,11 +1,12 @@
 -- The load generator's script:
 --
---     wrk -s requests.lua URL -- FILE SKIP EVENT
+--     wrk -s requests.lua URL -- FILE SKIP EVENT [PAUSE]
 --
 -- The first line of FILE is a request with "%s" in it, "\r\n" written as "|"
 -- and EVENT for the event's id; each line that follows has the values, with
 -- tabs between them, of a request of its own.  All are made before the clock
 -- runs.  SKIP requests are left out: a run goes on where another one stopped.
+-- PAUSE is of each connection, ms before a request.
 
 local requests, at = {}, 0
 
@@ -23,6 +24,11 @@ function init(args)
    end
 
    at = tonumber(args[2]) % #requests
+
+   local pause = tonumber(args[4] or 0)
+   if pause > 0 then
+      function delay() return pause end
+   end
 end
 
 function request()
@@ -37,8 +43,9 @@ end
 
 function done(summary, latency)
    local e = summary.errors
-   print(("\nresult requests=%d us=%d failed=%d status=%d p50=%d p99=%d")
+   print(("\nresult requests=%d us=%d failed=%d status=%d p50=%d p95=%d p99=%d")
          :format(summary.requests, summary.duration,
                  e.connect + e.read + e.write + e.timeout, e.status,
-                 latency:percentile(50), latency:percentile(99)))
+                 latency:percentile(50), latency:percentile(95),
+                 latency:percentile(99)))
 end

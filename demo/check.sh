@@ -3,10 +3,27 @@
 
 
 walk() {
+    walk_sale
     walk_queue
     walk_both
 
     echo "ok - the demo does what it should"
+}
+
+
+# A sale that starts in a minute: lots, and what is told of their draw.
+
+walk_sale() {
+    call sam GET /demo/login/sam
+
+    poll sam GET /vwr-api/status/$sale '"isActive":true'
+    expect "a sale is going to start" 200 '"phase":"(gathering|open)"'
+
+    call sam POST /vwr-api/assign/$sale
+    expect "sam gets a lot" 200 '"(lot|position)":[0-9]+'
+
+    poll sam GET /vwr-api/draw/$sale '"commitment":"[0-9a-f]{64}"'
+    expect "and can check its draw later" 200 '"algorithm":"'
 }
 
 
@@ -151,7 +168,7 @@ walk_queue() {
     expect "it is for the operator" 200 "</html>"
 
     call admin GET /api/admin/vwr/status
-    expect "and shows both events" 200 '"total":2,'
+    expect "and shows all three events" 200 '"total":3,'
 }
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 
 # The crowd of the demo: it keeps so many anonymous visitors in the waiting
-# room of an event that whoever comes finds 300 ahead, and some users in its
-# queue, who book for a few seconds and leave again.
+# room of an event that whoever comes finds 300 ahead, who ask again when they
+# are told to, and some users in its queue, who book for a few seconds and leave
+# again.
 #
 #     demo/crowd.pl SITE EVENT DIRECTORY
 #
@@ -24,6 +25,7 @@ delete @ENV{qw(http_proxy https_proxy all_proxy)};
 
 my $http = HTTP::Tiny->new(timeout => 5);
 my $parent = getppid;
+my @visitors;                   # who wait
 my @users = map { { name => "guest$_", next => time + $_ } } 1 .. USERS;
 
 # whatever fails now may work in a moment
@@ -40,10 +42,19 @@ while (getppid == $parent) {
 
 
 sub wait_in_line () {
-    my $room = call('GET', "/vwr-api/status/$event");
+    for my $visitor (grep { $_->{next} <= time } @visitors) {
+        my $answer = call('GET', "/vwr-api/check/$event/$visitor->{ticket}",
+                          { Cookie => $visitor->{cookie} });
+        $visitor->{next} = time + ($answer->{nextPoll} // 1);
+        $visitor->{in} = $answer->{admitted};
+    }
 
-    for (1 .. WAITING - ($room->{waitingCount} // WAITING)) {
-        call('POST', "/vwr-api/assign/$event");
+    @visitors = grep { !$_->{in} } @visitors;
+
+    while (@visitors < WAITING) {
+        my ($answer, $cookies) = call('POST', "/vwr-api/assign/$event");
+        push @visitors, { ticket => $answer->{requestId}, cookie => $cookies,
+                          next => time + ($answer->{nextPoll} // 1) };
     }
 }
 
@@ -51,16 +62,17 @@ sub wait_in_line () {
 # What a user does next: join, ask again, book, leave.
 
 sub step ($user) {
-    $user->{token} //= call('GET', "/demo/login/$user->{name}")->{accessToken};
+    my $token = $user->{token} //= call('GET', "/demo/login/$user->{name}")->{accessToken};
+    my $as = { Authorization => "Bearer $token", 'X-Demo-Crowd' => $secret };
 
     if ($user->{in}) {
-        call('POST', "/demo/queue/leave/$event", $user->{token});
+        call('POST', "/demo/queue/leave/$event", $as);
         $user->{in} = 0;
         $user->{next} = time + 1;
         return;
     }
 
-    my $answer = call('POST', "/demo/queue/check/$event", $user->{token});
+    my $answer = call('POST', "/demo/queue/check/$event", $as);
 
     $user->{in} = $answer->{status} eq 'active';
     $user->{next} = time + ($user->{in} ? BOOKING + rand : 1);
@@ -74,11 +86,17 @@ sub secret ($file) {
 }
 
 
-sub call ($method, $path, $token = undef) {
+# What is answered; and the cookies, in a list.
+
+sub call ($method, $path, $headers = {}) {
     my $response = $http->request($method, "$site$path",
-        $token ? { headers => { Authorization => "Bearer $token",
-                                'X-Demo-Crowd' => $secret } } : {});
+                                  { headers => $headers });
 
     die "$path: $response->{status}\n" if !$response->{success};
-    return JSON::PP::decode_json($response->{content});
+
+    my $answer = JSON::PP::decode_json($response->{content});
+    return $answer if !wantarray;
+
+    my $set = $response->{headers}{'set-cookie'} // [];
+    return $answer, join '; ', map { s/;.*//r } ref $set ? @$set : $set;
 }

@@ -9,14 +9,16 @@
 -- What the host that calls knows of the activation, '': nothing; committed: when
 -- the commitment was made, us of Redis, 0: the host makes it now.  Of two the
 -- earlier stands, and the source that was told with it: a host that knows none
--- may have another key, or another configuration.
--- args: activation commitment committed source beacon
+-- may have another key, or another configuration.  of: the draw that the beacon
+-- belongs to, by its time: of two draws, each with a beacon, the earlier stands,
+-- with its own.
+-- args: activation commitment committed source beacon of
 --
 -- result: 1 the value stands; 0 of look; 2 there is no such draw, 3 it waits for
 -- no beacon, 4 the lots are not counted, 5 another value stands.  us: Redis's time;
--- the texts are '' where there are none.
+-- of: that of the draw which the texts are of; these are '' where there are none.
 -- keys: vwr
--- reply: result us committed commitment source beacon
+-- reply: result us committed of commitment source beacon
 
 local key, call = KEY.vwr, redis.call
 
@@ -33,6 +35,7 @@ local function told(result)
   return { [REPLY.result] = result,
            [REPLY.us] = us,
            [REPLY.committed] = committed,
+           [REPLY.of] = drawn,
            [REPLY.commitment] = commitment,
            [REPLY.source] = source,
            [REPLY.beacon] = beacon }
@@ -76,7 +79,9 @@ if ARG.commitment ~= '' and (commitment == '' or made < committed) then
 end
 
 source = once('source', source, wanted)
-value(ARG.beacon)
+if ARG.of + 0 == drawn then
+  value(ARG.beacon)
+end
 
 if ARG.what ~= 'beacon' then
   return told(0)

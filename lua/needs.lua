@@ -21,6 +21,10 @@ local tries = {
   { 'HMGET', key, 'a' }, { 'HGETALL', key }, { 'HDEL', key, 'b' },
   { 'UNLINK', key },
 
+  { 'SETRANGE', key, '0', 'a' }, { 'GETRANGE', key, '0', '0' },
+  { 'STRLEN', key }, { 'GETBIT', key, '1' }, { 'BITCOUNT', key },
+  { 'BITPOS', key, '1' }, { 'BITOP', 'OR', key, key }, { 'UNLINK', key },
+
   { 'ZADD', key, '1', 'a' }, { 'ZSCORE', key, 'a' }, { 'ZCARD', key },
   { 'ZRANK', key, 'a' }, { 'ZRANGE', key, '0', '0' },
   { 'ZRANGEBYSCORE', key, '1', '1' }, { 'ZREMRANGEBYSCORE', key, '2', '2' },

@@ -201,11 +201,13 @@ function q.may_enter()
   if q.restoring() or q.settling() or q.size > 0 or q.gathers() then
     return false
   end
-  if not q.paused then
+  if not q.paused and not q.held_inside then
     for _, gone in ipairs(call('ZRANGEBYSCORE', k.active, '-inf', q.int(q.ms),
                                'LIMIT', 0, 16))
     do
-      q.expire_active(gone)
+      if not q.hold_active(gone) then
+        q.expire_active(gone)
+      end
     end
   end
   return q.room() > 0
@@ -271,7 +273,7 @@ end
 
 -- Nobody looks: the slot is neither claimed nor renewed.
 function q.stay_away()
-  if active + 0 <= q.ms and not q.paused then
+  if active + 0 <= q.ms and not q.paused and not q.hold_active(q.user) then
     q.try()
     q.expire_active(q.user)
     return nil

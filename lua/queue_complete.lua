@@ -45,7 +45,7 @@ end
 local twice = (' ' .. bought .. ' '):find(' ' .. q.int(adm) .. ' ', 1, true)
 
 if ARG.by == '2' and not twice then
-  if not slot or slot + 0 <= q.ms and not q.paused then
+  if not slot or slot + 0 <= q.ms and not q.paused and not q.held_inside then
     return q.reply(NOT_HERE)
   end
   if bought ~= '' then

@@ -15,6 +15,9 @@ local SETTLE = 1500
 -- ms by which Redis's clock may go back
 local JUMP = 30000
 
+-- ms for which limits by the backend hold, if nobody renews them
+local FOLLOW = 120000
+
 -- with so many claims lost a place counts no more
 local CLAIMS = 3
 
@@ -49,6 +52,13 @@ q.away = q.step ~= 0 and q.size + q.active > 0 and q.missed
               or q.host_ms > 0 and math.abs(q.ms - q.host_ms) > SETTLE)
          and q.ms - q.last > SETTLE
          and (q.ms - q.expected > SETTLE or q.ms - q.since <= 2 * SETTLE)
+
+-- Slots stand still: an operator holds those inside too, or did so that just now
+-- that they have not had the time to go on.
+function q.stands(adm)
+  return q.held_inside
+         or q.ahead(q.still, q.active_ttl) and adm <= q.still_at
+end
 
 function q.settling()
   return q.ahead(q.settle, SETTLE)
@@ -140,7 +150,7 @@ end
 -- The last user of an event that no operator named has gone: so does what
 -- they leave, once no token of theirs is good any more.
 function q.fade()
-  if q.api_threshold >= 0 or q.api_slots >= 0
+  if q.api_threshold >= 0 or q.api_slots >= 0 or q.hold
      or q.by_the_way('HGET', k.vwr, 'activation') ~= false
   then
     return
@@ -367,10 +377,28 @@ function q.undrawn()
   return (room[4] or '0') == '0' or (room[5] or '0') == '0'
 end
 
+-- How many more may be in by what the backend takes.
+function q.follow_room(room, counted)
+  if q.hold then
+    return math.min(room, 0)
+  end
+  if not q.ahead(q.follow, FOLLOW) then
+    return room
+  end
+  if q.trial >= 0 then
+    return math.min(room, q.trial, q.trial_to - q.total)
+  end
+  if q.follow_threshold >= 0 then
+    return math.min(room, q.follow_threshold - counted)
+  end
+  return room
+end
+
 -- How many more may be in: who is may buy a seat.
 function q.room()
   local counted = q.counted()
   local room, seats = q.threshold() - counted, q.seats()
+  room = q.follow_room(room, counted)
   if seats < 0 then
     return room
   end
@@ -472,6 +500,19 @@ function q.lose_claim(user, at)
     call('ZADD', k.done, q.int(at), user)
     q.touch(k.done)
   end
+end
+
+-- A slot whose time is over, of one who was held inside, has it once more, up to
+-- when all of those have.
+function q.hold_active(user)
+  local adm = (call('ZSCORE', k.admitted, user) or 0) + 0
+  if not q.stands(adm) then
+    return false
+  end
+  if not q.held_inside then
+    q.add_active(user, q.still)
+  end
+  return true
 end
 
 -- A slot ran out.  Its token ends with it, though Redis's clock may go back.

@@ -56,7 +56,7 @@ function q.renew(user, ends)
     adm = q.now()
   end
   local cap = q.session_end(adm)
-  if q.paused then
+  if q.paused or q.stands(adm) then
     cap = math.max(cap, q.ms + PAUSE)
   end
   if q.ms >= cap then

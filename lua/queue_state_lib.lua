@@ -20,6 +20,10 @@
 -- args: host_epoch host_clock host_active host_clear host_threshold
 -- args: host_slots host_sold host_sale host_starts
 --
+-- host_hold: not 0 if it knows that an operator holds the event, 2: those inside
+-- too.
+-- args: host_hold
+--
 -- brief: 1 if no operator named the event: what it leaves goes soon.  What time
 -- it is here by the host's measure, and for how long it has been in touch with
 -- Redis, without a break, ms; 0: it knows neither.  What time it is by the
@@ -81,7 +85,8 @@ local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
                 'busy', 'slack', 'slack_at', 'beacon', 'base', 'settle',
                 'had', 'met', 'total', 'due', 'stepped', 'fade', 'unsold',
-                'reached')
+                'reached', 'hold', 'follow', 'follow_threshold',
+                'follow_trial', 'follow_total', 'still', 'still_at')
 
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
@@ -164,6 +169,20 @@ local q = {
   faded = (st[23] or 0) + 0,        -- when its keys began to go; 0: they stay
   unsold = st[24] and true or false,    -- what was sold is lost
   reached = told(st[25]),           -- the last time of the sale that was, us
+
+  -- whether an operator holds everybody outside, and those inside too, whose
+  -- slots stand still; else up to when they do, of who was in up to then, us
+  hold = (st[26] or '0') ~= '0' or ARG.host_hold ~= '0',
+  held_inside = st[26] == '2' or ARG.host_hold == '2',
+  still = (st[31] or 0) + 0,
+  still_at = told(st[32]),
+
+  -- limits by the backend, of follow.lua, until then, -1: none; where it is
+  -- stopped how many are let in on trial, -1: it is not, until so many were in all
+  follow = (st[27] or 0) + 0,
+  follow_threshold = (st[28] or -1) + 0,
+  trial = (st[29] or -1) + 0,
+  trial_to = (st[30] or 0) + 0,
 
   did = 0,
   lost = 0,                         -- slots that were never claimed, and

@@ -21,13 +21,15 @@
 -- no "due" steps too; waiting and inside: up to which scores the members tell
 -- who is there, more: 1 if they are not all; notice: the version of an operator's
 -- word, 0: there is none; sale: that of the times that an operator set, which
--- follow, opens -1: none are set.  points: scores of the line, of so many one by
--- one ("exact"), of each "share"th behind, and of the last one; gone: user, time,
--- user, time, ... and told: up to which time these are all, -1: nobody asked.
--- keys: notice
+-- follow, opens -1: none are set; hold, held, since: when an operator last held
+-- the event or let it go, as hold.lua has it.  points: scores of the line, of so
+-- many one by one ("exact"), of each "share"th behind, and of the last one; gone:
+-- user, time, user, time, ... and told: up to which time these are all, -1: nobody
+-- asked.
+-- keys: notice hold
 -- reply: revoked members points gone step
 -- did: left stale early due mixed waiting inside more notice share exact told
--- did: sale opens starts closes waited
+-- did: sale opens starts closes hold held since waited
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
@@ -67,10 +69,15 @@ function q.drop_old(key, before)
 end
 
 function q.take_back_expired()
+  if q.held_inside then
+    return
+  end
   local gone = call('ZRANGEBYSCORE', k.active, '-inf', q.int(q.ms), 'LIMIT',
                     0, EXPIRED_MAX)
   for _, user in ipairs(gone) do
-    q.expire_active(user)
+    if not q.hold_active(user) then
+      q.expire_active(user)
+    end
   end
   if #gone == EXPIRED_MAX then
     q.more = 1
@@ -237,6 +244,9 @@ function q.plan()
     if q.paused then
       due = math.max(due, q.behind and q.ms + PAUSE or q.gap)
     end
+    if q.held_inside then
+      due = math.max(due, q.ms + PAUSE)
+    end
   end
   if q.size == 0 or q.due > due then
     call('HSET', k.state, 'due', q.int(due))
@@ -330,6 +340,7 @@ function q.told(...)
     end
   end
   local notice = q.by_the_way('HMGET', KEY.notice, 'version', 'at')
+  local hold = q.by_the_way('HMGET', KEY.hold, 'version', 'held', 'since') or {}
   answer[REPLY.revoked] = news
   answer[REPLY.members] = members
   answer[REPLY.points] = points
@@ -351,6 +362,9 @@ function q.told(...)
                          [DID.opens] = q.opens,
                          [DID.starts] = (q.set[3] or 0) + 0,
                          [DID.closes] = (q.set[4] or 0) + 0,
+                         [DID.hold] = (hold[1] or 0) + 0,
+                         [DID.held] = (hold[2] or 0) + 0,
+                         [DID.since] = (hold[3] or 0) + 0,
                          [DID.waited] = q.waited }
   if #news == 2 * REVOKED_MAX or told >= 0 and told < q.stored then
     answer[REPLY.score] = 1

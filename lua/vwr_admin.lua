@@ -51,6 +51,10 @@ function v.advance()
   if v.waits() then
     by = 0
   end
+  if by > 0 then
+    v.hand_from = v.hand_to == v.serving and v.hand_from or v.serving
+    v.hand_to = v.serving + by
+  end
   v.serving = v.serving + by
   if v.activation > 0 then
     v.save()
@@ -63,7 +67,7 @@ end
 function v.gathers()
   return (sale.opens >= 0 or ARG.opens ~= '-1')
          and v.has_come(v.opens) and not v.has_come(v.starts)
-         or v.active == 1 and v.order > 0 and v.waits()
+         or v.active == 1 and v.order > 0 and v.is_early()
 end
 
 function v.act()

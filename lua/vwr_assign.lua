@@ -13,7 +13,8 @@
 -- keys: lots
 --
 -- issued: how many were; full: what is in the way of the others, 0 nothing, 1 how
--- many wait, 2 how long they would, 3 the sale is not open yet, 4 it is closed.
+-- many wait, 2 how long they would, 3 the sale is not open yet, 4 it is closed, 5
+-- no lot is given out before the commitment to the secret of its draw is here.
 -- reply: issued full
 
 -- @include vwr_lib.lua
@@ -76,6 +77,13 @@ end
 if v.active == 0 then
   return v.told(0, 0)
 end
+
+if v.order > 0 and v.drawn == 0 and v.committed == 0 then
+  issued, full = 0, 5
+  return v.told(0, 0)
+end
+
+v.pass_by()
 
 if most >= 0 then
   v.bound(most, 1)

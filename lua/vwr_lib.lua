@@ -1,6 +1,6 @@
 -- What the scripts of the waiting room share; put in front of each of them.
 --
--- keys: vwr state epoch schedule
+-- keys: vwr state epoch schedule hold
 --
 -- Of the configuration: positions served a second, and how far ahead of the
 -- last one issued the counter may be (-1: as far as the rate).
@@ -10,6 +10,9 @@
 -- opens -1: the configuration keeps the room off.  And by an operator, as the
 -- host knows; host_sale 0: it knows of none, host_opens -1: they were unset.
 -- args: opens starts closes host_sale host_opens host_starts host_closes
+--
+-- host_hold: not 0 if the host knows that an operator holds the event.
+-- args: host_hold
 --
 -- Whether tickets are lots, which are drawn at the start: 0 no, 1 yes, 2 with a
 -- beacon, by the configuration, for a sale that opens; and the draw of the host's
@@ -29,10 +32,15 @@
 -- number was fixed, us of the event's clock, 0: it was not; base: the time that
 -- their positions are added to; ready: when all that makes the draw was there, us
 -- of Redis, 0: it is not; committed: when its commitment was made, 0: there is
--- none, see draw.lua.  Result and at are of each script.
+-- none, see draw.lua; passed: the last number that the counter passed over
+-- without calling it, 0: none.  Result and at are of each script.
 -- reply: us clock active by_config activation next serving rate api_rate
 -- reply: changed issue lost sale opens starts closes
--- reply: order lots drawn base ready committed result at
+-- reply: order lots drawn base ready committed passed
+--
+-- hold, held, since: when an operator last held the event or let it go, as
+-- hold.lua has it.
+-- reply: hold held since result at
 --
 -- The event's clock (us) dates activations, changes and tickets, as it does
 -- for the queue: see queue_state_lib.lua.  Plain Redis time moves the counter.
@@ -49,6 +57,9 @@ local WEEK = 604800
 -- us
 local READ_BACK = 500000
 
+-- ms for which limits by the backend hold, if nobody renews them
+local FOLLOW = 120000
+
 local call = redis.call
 
 local time = call('TIME')
@@ -56,9 +67,12 @@ local h = call('HMGET', k.vwr, 'active', 'next', 'serving', 'part',
                'activation', 'changed', 'updated', 'set_by', 'api_rate',
                'issue', 'issue_next', 'issue_at', 'restored', 'touched',
                'began', 'dead', 'draw_of', 'order', 'lots', 'drawn', 'base',
-               'ready', 'committed')
+               'ready', 'committed', 'stepped', 'older', 'idle',
+               'hand_from', 'hand_to', 'passed', 'rest')
 
-local st = call('HMGET', k.state, 'clock', 'reached')
+local st = call('HMGET', k.state, 'clock', 'reached', 'hold', 'follow',
+                'follow_rate', 'follow_trial', 'follow_serving', 'follow_of')
+local hold = call('HMGET', KEY.hold, 'version', 'held', 'since')
 local set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
 
 local us = time[1] * 1000000 + time[2]
@@ -98,10 +112,29 @@ local v = {
   began = (h[15] or 0) + 0,         -- ms, when the configuration began it
                                     -- here, where there was nothing
   dead = (h[16] or 0) + 0,          -- an activation that was given up
+  older = (h[25] or 0) + 0,         -- us, when a host of an older version
+                                    -- last moved it: it sets no "stepped"
+  idle = (h[26] or 0) + 0,          -- us, when last nobody waited
+
+  -- from where on, and up to where, an operator last advanced it
+  hand_from = (h[27] or 0) + 0, hand_to = (h[28] or 0) + 0,
+
+  passed = (h[29] or 0) + 0,        -- the last number that was passed over,
+                                    -- see come_lib.lua
+  rest = (h[30] or 0) + 0,          -- how what come_lib.lua keeps stands, see
+                                    -- v.stands(), 0: it is to be looked at
 
   lost = 0,
 
   reached = told(st[2]),            -- the last time of the sale that was
+
+  -- an operator holds everybody outside
+  hold = (st[3] or '0') ~= '0' or ARG.host_hold ~= '0',
+
+  -- limits by the backend, of follow.lua: 1/1000 a second, -1: none; where it
+  -- is stopped how many are let in on trial, -1: it is not, and up to which
+  -- position
+  pace = -1, trial = -1, trial_to = 0,
 
   -- of the activation
   order = 0, lots = 0, drawn = 0, base = 0, ready = 0, committed = 0,
@@ -110,6 +143,15 @@ local v = {
 if h[17] and h[17] ~= '0' and h[17] == h[5] then
   v.order, v.lots, v.drawn = (h[18] or 0) + 0, (h[19] or 0) + 0, told(h[20])
   v.base, v.ready, v.committed = told(h[21]), told(h[22]), told(h[23])
+end
+
+if h[7] and h[7] ~= h[24] then
+  v.older = us
+end
+
+if st[4] and st[4] - ms > 0 and st[4] - ms <= FOLLOW then
+  v.pace, v.trial = st[5] + 0, st[6] + 0
+  v.trial_to = st[8] == h[5] and st[7] + 0 or 0
 end
 
 local host = {
@@ -194,20 +236,35 @@ end
 function v.save()
   v.rate = v.rate_in_force()
   v.draw_of = v.order > 0 and v.activation or 0
+  v.stepped = v.updated
   v.touch('active', 'next', 'serving', 'part', 'rate', 'activation',
           'changed', 'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
           'issue_at', 'restored', 'began', 'dead', 'draw_of', 'order', 'lots',
-          'drawn', 'base', 'ready')
+          'drawn', 'base', 'ready', 'stepped', 'older', 'hand_from', 'hand_to',
+          'passed', 'rest')
 end
 
--- a second
-function v.rate_in_force()
+-- a second, as it is set
+function v.rate_set()
   return v.api_rate >= 0 and v.api_rate or ARG.rate + 0
+end
+
+-- and as it is: what the backend takes may be less, and no whole number
+function v.rate_in_force()
+  local rate = v.rate_set()
+  return v.pace >= 0 and math.min(rate, v.pace / 1000) or rate
+end
+
+-- how far ahead of the last position the counter may be
+function v.burst()
+  local burst = ARG.burst + 0 < 0 and v.rate_set() or ARG.burst + 0
+  return v.pace >= 0 and math.min(burst, math.ceil(v.pace / 1000)) or burst
 end
 
 function v.begin(activation)
   v.activation = activation
   v.next, v.serving, v.part = 0, 0, 0
+  v.hand_from, v.hand_to, v.passed, v.rest = 0, 0, 0, 0
   v.began = 0
   v.order, v.lots, v.drawn, v.base, v.ready = 0, 0, 0, 0, 0
   v.committed = 0
@@ -304,11 +361,16 @@ function v.read_back()
   return v.order > 0 and v.us >= v.ready and v.ready + READ_BACK or 0
 end
 
--- Whether nobody is let in: it has not started, or the draw is not made, or only
--- just.
-function v.waits()
+-- Whether it has not started, or the draw is not made, or only just.
+function v.is_early()
   return not v.has_come(v.starts)
          or v.order > 0 and (v.ready == 0 or v.us < v.read_back())
+end
+
+-- Whether nobody is let in: that, or an operator has all wait, or the backend
+-- does, but for those on trial.
+function v.waits()
+  return v.is_early() or v.hold or v.trial >= 0
 end
 
 -- The tickets that were issued last may be known to no host that calls, so
@@ -389,25 +451,48 @@ function v.hear_host()
   v.save()
 end
 
--- Moves the counter on by the time passed: never by more than 3 s of it, and
--- never further ahead of the last position issued than the burst.
+-- Where the backend has all wait, so many are let in on trial.
+function v.move_on_trial()
+  if v.rate_set() > 0 and not v.hold and not v.is_early() then
+    v.serving = math.max(v.serving, math.min(v.trial_to, v.next + v.trial))
+  end
+end
+
+-- Where all wait, so do those to whom numbers are given from now on, though the
+-- counter was ahead: but for those on trial.
+function v.pass_by()
+  local to = v.hold and v.serving or v.trial_to - v.trial
+  if (v.hold or v.trial >= 0) and to > v.next and to <= v.serving then
+    v.next = to
+  end
+end
+
+-- us since the counter last moved, of those in which somebody is let in; 3 s
+-- at most.
+function v.elapsed()
+  local since = v.us - v.updated
+  for _, from in ipairs({ v.starts, v.read_back() }) do
+    since = math.min(since, v.us >= from and v.us - from or since)
+  end
+  return math.max(0, math.min(since, 3000000))
+end
+
+-- Moves the counter on by the time passed, and never further ahead of the last
+-- position issued than the burst.
 function v.move()
   if v.active == 0 then
     return
   end
   if v.waits() then
     v.part, v.updated = 0, v.us
+    if v.trial >= 0 then
+      v.move_on_trial()
+    end
     return
   end
-  local rate = v.rate_in_force()
-  local burst = ARG.burst + 0
-  local since = v.us - v.updated
-  for _, from in ipairs({ v.starts, v.read_back() }) do
-    since = math.min(since, v.us >= from and v.us - from or since)
-  end
-  local sum = v.part + rate * math.max(0, math.min(since, 3000000))
+  local sum = v.part + math.floor(v.rate_in_force() * v.elapsed())
   local to = v.serving + math.floor(sum / 1000000)
-  local limit = math.max(v.next + (burst < 0 and rate or burst), v.serving)
+  local limit = math.max(v.next + v.burst(), v.serving)
   v.part = sum % 1000000
   if to >= limit then
     to, v.part = limit, 0
@@ -424,7 +509,7 @@ function v.reply(result, at)
            [REPLY.activation] = v.activation,
            [REPLY.next] = v.next,
            [REPLY.serving] = v.serving,
-           [REPLY.rate] = v.rate_in_force(),
+           [REPLY.rate] = v.rate_set(),
            [REPLY.api_rate] = v.api_rate,
            [REPLY.changed] = v.changed,
            [REPLY.issue] = v.issue,
@@ -439,6 +524,10 @@ function v.reply(result, at)
            [REPLY.base] = v.base,
            [REPLY.ready] = v.ready,
            [REPLY.committed] = v.committed,
+           [REPLY.passed] = v.passed,
+           [REPLY.hold] = (hold[1] or 0) + 0,
+           [REPLY.held] = (hold[2] or 0) + 0,
+           [REPLY.since] = (hold[3] or 0) + 0,
            [REPLY.result] = result,
            [REPLY.at] = at }
 end

@@ -6,9 +6,9 @@
 --
 -- In {E}:vwr, of the activation seen_of: seen, us of Redis, since when it shows,
 -- 0: it does not; calm, since when nobody has waited and no more came than the
--- rate; came, how many did, in thousandths,
--- less the rate, until came_at; given_back, how
--- many of the positions issued hosts gave back, to be granted again.
+-- rate; came, how many did, in thousandths, less the rate, until came_at;
+-- given_back, how many of the positions issued hosts gave back, to be granted
+-- again.
 
 local CALM = 10000000
 
@@ -21,10 +21,11 @@ function v.standby_look()
   end
   local f = call('HMGET', k.vwr, 'seen_of', 'seen', 'calm', 'given_back', 'came',
                  'came_at')
-  s.on = true
+  s.on, s.was = true, f
   s.seen, s.calm = told(f[2]), told(f[3])
   s.given_back, s.came, s.came_at = (f[4] or 0) + 0, (f[5] or 0) + 0, told(f[6])
-  s.burst = ARG.burst + 0 < 0 and v.rate_in_force() or ARG.burst + 0
+  s.rate = math.ceil(v.rate_in_force())
+  s.burst = v.burst()
 
   if f[1] ~= v.int(v.activation) then
     s.given_back = 0
@@ -79,7 +80,7 @@ function v.standby_grant()
     s.given_back = 0
   else
     s.came = 0
-    local rate = v.rate_in_force()
+    local rate = s.rate
     local ahead = math.max(v.serving - v.next, 0)
     local most = math.max(math.ceil(rate / 4) - ARG.have, 0)
 
@@ -103,9 +104,19 @@ function v.standby_grant()
     v.next = v.next + granted - again
   end
 
-  call('HSET', k.vwr, 'next', v.int(v.next), 'seen_of', v.int(v.activation),
-       'seen', v.int(s.seen), 'calm', v.int(s.calm),
-       'given_back', v.int(s.given_back), 'came', v.int(s.came),
-       'came_at', v.int(s.came_at))
+  -- of an idle room all is as it was
+  local args = {}
+  for i, field in ipairs({ 'seen_of', 'seen', 'calm', 'given_back', 'came',
+                           'came_at' })
+  do
+    local value = v.int(i == 1 and v.activation or s[field])
+    if value ~= s.was[i] then
+      args[#args + 1] = field
+      args[#args + 1] = value
+    end
+  end
+  if #args > 0 or v.int(v.next) ~= h[2] then
+    call('HSET', k.vwr, 'next', v.int(v.next), unpack(args))
+  end
   return s.seen, granted
 end

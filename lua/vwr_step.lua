@@ -2,10 +2,6 @@
 -- it: each moves it by the time since the last.  Keys, arguments and most of the
 -- answer are those of vwr_lib.lua, without a result.
 --
--- notice: the version of an operator's word, 0: there is none.
--- keys: notice
--- reply: notice
---
 -- Of a room on standby, see vwr_standby_lib.lua; standby: 1: it is one by the
 -- configuration; wanting: visitors whom the host holds up for want of positions,
 -- or sent to the page since the last step; spare: how many it would have in hand
@@ -13,12 +9,105 @@
 -- has; host_seen: as seen, -1: not known.
 -- args: standby wanting spare back have host_seen
 --
+-- noshow: how many times as fast as the rate numbers may be called for those who
+-- do not come, 1: who comes is not looked at; how long a session lasts, ms; come:
+-- who had the first token of a ticket, see come_lib.lua; more: how many
+-- besides; asks: the numbers whose turn is over that want it again, lower ones
+-- first, with blanks between them.
+-- args: noshow session_max come more asks
+--
+-- notice: the version of an operator's word, 0: there is none.
+-- keys: notice
+-- reply: notice
+--
 -- seen: since when the room shows, us of Redis, 0: it does not; granted: how many
 -- visitors the host may let in, besides those that it still has.
 -- reply: seen granted
+--
+-- shows: how many of those who are called come, in thousandths, -1: that is not
+-- looked at.
+-- reply: shows
+--
+-- Who is there, see there_lib.lua: who tells, 0: this host has nothing to tell
+-- now; of which numbers; the table that it has; 1: it could not keep all that it
+-- heard; and what it heard: bits of numbers from the first on, that lapse in so
+-- many s.
+-- keys: there there-all there-left there-heard there-tmp
+-- keys: there-0 there-1 there-2 there-3 there-4 there-5 there-6 there-7 there-8
+-- keys: there-9 there-10
+-- args: there_host there_of there_seen there_blind
+-- each: lapse first bits
+--
+-- When the table was made, 0: the host has it, or there is none; of which
+-- numbers, and the first of them.
+-- reply: there_at there_of there_first
+--
+-- turns: of the numbers that asked and may go in, each with its turn, us of the
+-- event's clock, 0: by the counter; gaps: what was passed over of late, from and
+-- to; and the table of who is there.
+-- reply: turns gaps there_table
 
 -- @include vwr_lib.lua
 -- @include vwr_standby_lib.lua
+
+-- us: for which a host of before is taken to move the counter as well
+local FOREIGN = 10000000
+
+local there = { was_known = 0 }
+local c = { shows = 1000, turns = {}, gaps = {}, p = 1, of_all = 1, known = 0 }
+
+-- Who comes and who is there is looked at in few rooms, and takes functions which
+-- Redis would make anew for each step of any.
+local function look_at_them()
+-- @include there_lib.lua
+-- @include come_lib.lua
+end
+
+-- How a counter led by who comes stands, apart from what was called of late: 1:
+-- nobody waits; 2: nor is there a rate; 3: nobody is let in; 4: they wait, without
+-- a rate.  0: it moves.  As long as it is the same, and nothing is told or asked,
+-- a step has nothing to look at, once all that was called is settled.
+function v.stands()
+  if v.us - v.older < FOREIGN then
+    return 0
+  elseif v.waits() then
+    return 3
+  elseif v.serving >= v.next then
+    return v.rate_in_force() > 0 and 1 or 2
+  end
+  return v.rate_in_force() > 0 and 0 or 4
+end
+
+function v.is_due()
+  return v.ms - v.touched > 3600000 or v.ms < v.touched
+end
+
+function v.rests()
+  return v.rest > 0 and v.rest == v.stands() and ARG.come == ''
+         and ARG.more == '0' and ARG.asks == '' and not v.is_due()
+end
+
+-- what was passed over of late, for hosts
+function c.told()
+  local told = {}
+  for _, g in ipairs(c.gaps) do
+    told[#told + 1] = g.from
+    told[#told + 1] = g.to
+  end
+  return told
+end
+
+-- When the table was made, if the host has another one, else 0; of which numbers
+-- it is, its first one, and the table.
+function there.told()
+  if ARG.there_host == '0' or v.active == 0 or not there.of
+     or there.refused or there.was_known == 0 or there.counted == ARG.there_seen + 0
+  then
+    return 0, 0, 0, ''
+  end
+  return there.counted, there.of, there.first,
+         call('HGET', KEY.there, 'table') or ''
+end
 
 -- What is issued a second, of late: the peak, halved each second.
 function v.measure()
@@ -42,14 +131,31 @@ v.open()
 v.reach()
 v.draw()
 
+local led = v.active == 1 and ARG.noshow + 0 > 1 and not v.rests()
+
+if led or ARG.there_host ~= '0' then
+  look_at_them()
+  there.try()
+end
+
 v.standby_look()
 
 if v.active == 1 then
-  v.move()
+  if led then
+    c.step()
+  else
+    v.move()
+    c.shows = ARG.noshow + 0 > 1 and c.shows or -1
+  end
   v.rate = v.rate_in_force()
-  v.write('serving', 'part', 'updated', 'rate')
+  if v.serving >= v.next then
+    v.idle = v.us
+  end
+  v.stepped = v.updated
+  v.write('serving', 'part', 'updated', 'rate', 'stepped', 'older', 'idle',
+          'passed', 'rest')
   v.measure()
-  if v.ms - v.touched > 3600000 or v.ms < v.touched then
+  if v.is_due() then
     v.touch()
   end
 end
@@ -63,4 +169,9 @@ answer[REPLY.notice] = (not notice.err and notice[2] and notice[2] ~= '0'
                         and notice[1] or 0) + 0
 answer[REPLY.seen] = seen
 answer[REPLY.granted] = granted
+answer[REPLY.shows] = v.active == 1 and c.shows or -1
+answer[REPLY.there_at], answer[REPLY.there_of], answer[REPLY.there_first],
+  answer[REPLY.there_table] = there.told()
+answer[REPLY.turns] = c.turns
+answer[REPLY.gaps] = c.told()
 return answer

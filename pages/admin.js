@@ -4,6 +4,7 @@ const LIMIT = 50;
 
 let events = [];
 let total = 0;
+let streams = 0;
 let old = null;         // why the numbers are old; null: they are not
 let fresh = 0;          // when the last answer came
 let fails = 0;
@@ -74,11 +75,16 @@ async function poll() {
 function news(body) {
   events = body.events;
   total = body.total;
+  streams = body.streams;
   const age = body.age;
   old = age === null ? L("This host has not heard from Redis yet.", "이 서버는 아직 Redis의 응답을 받지 못했습니다.")
       : age > 5 ? L(`Redis has not answered for ${seconds(age)}: counters stand still and nobody is let in.`, `${seconds(age)} 동안 Redis가 응답하지 않습니다. 번호가 멈춰 있고 아무도 입장하지 않습니다.`)
       : null;
   remember(events);
+  lookBack(events, id => {
+    const card = cards.get(id);
+    if (card && !shut) drawBackend(card.backend, id);
+  });
   if (asking) asking.event = events.find(event => event.eventId === asking.event.eventId) || asking.event;
   show();
   explain();
@@ -127,15 +133,17 @@ function summary() {
   const bad = troubles.some(trouble => trouble.bad);
   $("summary").className = "panel" + (bad ? " bad" : troubles.length ? " warn" : "");
   put($("headline"), troubles.length === 0 ? (some ? L("Nothing wrong with those shown", "표시된 이벤트는 이상 없음") : L("All is well", "이상 없음"))
-    : bad ? L("Something is wrong", "문제가 있습니다") : L("Something is paused", "멈춰 둔 것이 있습니다"));
+    : bad ? L("Something is wrong", "문제가 있습니다")
+    : troubles.every(trouble => trouble.key.endsWith(" backend")) ? L("Admission follows a backend", "백엔드에 맞춰 입장을 조절하고 있습니다") : L("Something is paused", "멈춰 둔 것이 있습니다"));
   const sum = pick => events.reduce((all, event) => all + pick(event), 0);
   put($("sums"), [
     total > events.length ? L(`${count(events.length)} of ${count(total)} events`, `이벤트 ${count(total)}개 중 ${count(events.length)}개`)
       : L(total === 1 ? "1 event" : `${count(total)} events`, `이벤트 ${count(total)}개`),
     L(`${count(sum(waits))} in waiting rooms`, `대기실 ${count(sum(waits))}명`),
     L(`${count(sum(event => event.queueSize))} in queues`, `대기열 ${count(sum(event => event.queueSize))}명`),
-    L(`${count(sum(event => event.currentUsers))} inside`, `입장 ${count(sum(event => event.currentUsers))}명`)
-  ].join(" · "));
+    L(`${count(sum(event => event.currentUsers))} inside`, `입장 ${count(sum(event => event.currentUsers))}명`),
+    streams > 0 && L(`${count(streams)} streams of this host`, `이 서버의 스트림 ${count(streams)}개`)
+  ].filter(Boolean).join(" · "));
 
   const list = $("troubles");
   troubles.forEach((trouble, i) => {
@@ -225,20 +233,31 @@ function newCard(event) {
   for (const name of ["threshold", "slots", "sold", "clear"]) button(queue, name);
 
   const word = card.word = { card, root: make("div", "word"), says: make("div", "says"), switches: make("div", "switches"), buttons: {} };
-  word.root.append(word.says, word.switches);
-  button(word, "notice");
+  word.held = make("p", "held");
+  word.root.append(word.says, word.held, word.switches);
+  for (const name of ["notice", "hold", "release"]) button(word, name);
 
-  const sale = card.sale = { card, root: make("div", "word"), says: make("p", "sub"), switches: make("div", "switches"), buttons: {} };
-  sale.root.append(sale.says, sale.switches);
+  const sale = card.sale = { card, root: make("div", "word"), says: make("p", "sub"), lots: make("p", "sub draw"), switches: make("div", "switches"), buttons: {} };
+  sale.root.append(sale.says, sale.lots, sale.switches);
   button(sale, "schedule");
 
+  const backend = card.backend = tier(card, L("Backend", "백엔드"), "div");
+  backend.root.classList.add("backend");
+  backend.root.setAttribute("role", "group");
+  backend.root.setAttribute("aria-label", L("Backend", "백엔드"));
+  stat(backend, "waits", "latency", L("Slowest 5% take", "느린 5%의 응답 시간"));
+  stat(backend, "enters", "failed", L("Failed", "실패"));
+  stat(backend, "inside", "rate", L("Waiting room, a second at most", "대기실 초당 최대"));
+  stat(backend, "inside", "threshold", L("Inside at most", "동시 입장 최대"));
+  backend.table = pointsOf(backend);
+
   tiers.append(room.root, queue.root);
-  root.append(head, word.root, sale.root, tiers);
+  root.append(head, word.root, sale.root, tiers, backend.root);
   return card;
 }
 
-function tier(card, name) {
-  const root = make("section", "tier");
+function tier(card, name, tag) {
+  const root = make(tag || "section", "tier");
   const head = make("div", "name");
   const title = make("h3", "", name);
   const part = { card, root, chip: make("span", "chip"), lead: make("p", "lead"), stats: make("dl", "stats"), facts: make("p", "facts"), switches: make("div", "switches"), values: {}, buttons: {} };
@@ -345,7 +364,10 @@ function fill(card, event) {
     card.sub.hidden = !card.sub.childNodes.length;
   }
   fillWord(card.word, event.notice);
+  fillHold(card.word, event);
+  fillBackend(card.backend, event);
   fillSale(card.sale, event.schedule);
+  fillDraw(card.sale, event.draw);
   fillRoom(card.room, event);
   fillQueue(card.queue, event);
   const id = event.eventId;
@@ -380,6 +402,91 @@ function fillWord(part, notice) {
   content(part.says, ...[line("ko"), line("en"), make("p", "sub", L("Shown since ", "공지 시각 ") + day(notice.at * 1000))].filter(Boolean));
 }
 
+function fillHold(part, event) {
+  put(part.held, event.hold === "inside" ? L("Held: nobody is let in, and those inside are stopped too", "보류 중: 아무도 입장하지 않으며 입장한 사람도 멈춰 있습니다")
+    : event.hold ? L("Held: nobody is let in", "보류 중: 아무도 입장하지 않습니다") : "");
+  shown(part, ["notice", event.hold ? "release" : "hold"]);
+}
+
+// what is in force, where that is not what is set
+
+const inForce = (now, set) => now === undefined || now >= set ? "" : L(`, ${count(now)} in force`, `, 지금 ${count(now)}명`);
+
+const limits = { latency: L("Limited: too slow", "제한: 느림"), errors: L("Limited: failures", "제한: 오류"), paused: L("Stopped", "멈춤") };
+const share = hundredths => Math.round(hundredths) / 100;
+
+function fillBackend(part, event) {
+  const of = event.backend;
+  part.root.hidden = !of;
+  if (!of) return;
+  const dry = of.follow === "dry";
+  if (of.age === null) {
+    chip(part, "", L("Not known", "알 수 없음"));
+  } else if (of.limitedBy) {
+    chip(part, of.limitedBy === "paused" && !dry ? "bad" : "warn", limits[of.limitedBy] + (dry ? L(", not applied", " (적용 안 함)") : ""));
+  } else {
+    chip(part, "on", L("Nothing limits", "제한 없음"));
+  }
+  put(part.lead, dry ? L("A dry run: this is what would be, and nothing is applied.", "시험 운영 중입니다. 계산만 하고 적용하지 않습니다.") : "");
+  const failed = of.counted > 0 ? share(10000 * of.failed / of.counted) : null;
+  write(part.values.latency, of.latency, (of.latency === null ? "" : " ms") + (of.maxLatency === null ? "" : L(` of ${count(of.maxLatency)} ms`, ` / ${count(of.maxLatency)} ms`)));
+  write(part.values.failed, failed, (failed === null ? "" : " %") + (of.maxErrors === null ? "" : L(` of ${count(share(of.maxErrors))} %`, ` / ${count(share(of.maxErrors))} %`)));
+  write(part.values.rate, of.rate === null ? event.rate : Math.min(event.rate, of.rate / 1000), L(` of ${count(event.rate)}`, ` / ${count(event.rate)}`));
+  write(part.values.threshold, of.threshold === null ? event.threshold : Math.min(event.threshold, of.threshold), L(` of ${count(event.threshold)}`, ` / ${count(event.threshold)}`));
+  facts(part, [
+    L(`${count(of.requests)} requests in 5 seconds`, `5초간 요청 ${count(of.requests)}건`),
+    of.pause > 0 && L(`Asks to be left alone for ${seconds(of.pause)}`, `${seconds(of.pause)} 동안 쉬기를 요청`),
+    of.age > 10 && L(`As of ${seconds(of.age)} ago`, `${seconds(of.age)} 전 기준`)
+  ]);
+  part.table.root.hidden = !backends.has(event.eventId);
+}
+
+// The charts once more, for who reads; made when it is opened.
+
+function pointsOf(part) {
+  const root = make("details", "points");
+  const table = make("table");
+  root.hidden = true;
+  root.append(make("summary", "", L("The last 15 minutes as a table", "최근 15분 표로 보기")), table);
+  root.addEventListener("toggle", () => tabulate(part, part.card.event.eventId));
+  part.root.append(root);
+  return { root, table };
+}
+
+function tabulate(part, id) {
+  if (!part.table.root.open) return;
+  const row = (tag, cells) => {
+    const line = make("tr");
+    line.append(...cells.map(text => make(tag, "", text)));
+    return line;
+  };
+  const head = row("th", [L("Time", "시각"), L("Slowest 5%", "느린 5%"), L("Failed", "실패"), L("Requests a second", "초당 요청"), L("Rate at most", "초당 최대"), L("Inside at most", "동시 입장 최대"), L("Limited", "제한")]);
+  for (const cell of head.children) cell.scope = "col";
+  const free = L("as set", "설정값");
+  content(part.table.table, head, ...[...(backends.get(id) || [])].reverse().map(point => row("td", [
+    clock(point[WHEN] * 1000),
+    point[LATENCY] === null ? "–" : `${count(point[LATENCY])} ms`,
+    point[FAILED] === null ? "–" : `${count(share(point[FAILED]))} %`,
+    count(point[REQUESTS]),
+    point[RATE] === null ? free : count(point[RATE] / 1000),
+    point[THRESHOLD] === null ? free : count(point[THRESHOLD]),
+    limits[point[WHY]] || "–"
+  ])));
+}
+
+// Where nothing limits, the limit is what is set.
+
+function drawBackend(part, id) {
+  const event = part.card.event;
+  draw(part.values.latency, seriesBack(id, LATENCY, 1));
+  draw(part.values.failed, seriesBack(id, FAILED, .01));
+  draw(part.values.rate, seriesBack(id, RATE, .001).map(([when, rate]) => [when, Math.min(rate, event.rate)]));
+  draw(part.values.threshold, seriesBack(id, THRESHOLD, 1).map(([when, most]) => [when, Math.min(most, event.threshold)]));
+  part.root.classList.toggle("idle", !(backends.get(id) || []).length);
+  part.table.root.hidden = false;
+  tabulate(part, id);
+}
+
 const phases = {
   before: L("Not open yet", "오픈 전"), gathering: L("Gathering: tickets are given, nobody is let in", "대기 접수 중: 번호만 발급하고 입장은 없음"),
   open: L("Open", "판매 중"), closed: L("Closed: nobody joins", "종료: 새 참여 없음")
@@ -396,12 +503,39 @@ function fillSale(part, schedule) {
     schedule.setBy === "api" && L("set by an operator", "운영자가 정함")].filter(Boolean).join(" · "));
 }
 
+// Long numbers are whole in the title, and may be copied from there.
+
+function fillDraw(part, drawn) {
+  const key = JSON.stringify(drawn);
+  if (part.lotsKnown === key) return;
+  part.lotsKnown = key;
+  part.lots.hidden = !drawn;
+  if (!drawn) return;
+  const number = (word, value) => {
+    const root = make("span", "", value.length > 20 ? `${word} ${value.slice(0, 12)}…` : `${word} ${value}`);
+    root.title = value;
+    return root;
+  };
+  const pieces = [
+    make("span", "", drawn.seed ? L("Drawn", "추첨 완료") : drawn.lots !== null && drawn.beaconSource ? L("The draw waits for its beacon", "비컨을 기다리는 중")
+      : L("To be drawn", "추첨 예정")),
+    drawn.lots !== null && make("span", "", L(`${count(drawn.lots)} lots`, `추첨권 ${count(drawn.lots)}장`)),
+    drawn.commitment && number(L("commitment", "약속 해시"), drawn.commitment),
+    drawn.beaconSource && number(L("beacon of", "비컨 출처"), drawn.beaconSource),
+    drawn.beacon && number(L("beacon", "비컨"), drawn.beacon),
+    drawn.seed && number(L("seed", "시드"), drawn.seed)
+  ].filter(Boolean);
+  content(part.lots, ...[].concat(...pieces.map((piece, i) => i ? [" · ", piece] : [piece])));
+}
+
 function fillRoom(part, event) {
   const on = event.isActive;
   const seen = rowsOf(event.eventId).some(row => row[ROOM_WAITING] > 0);
   part.root.classList.toggle("off", !on && !seen);
   if (!on) {
     chip(part, "", L("Off", "꺼짐"));
+  } else if (event.hold) {
+    chip(part, "warn", L("Held", "보류"));
   } else if (event.rate === 0) {
     chip(part, "warn", L("Paused", "멈춤"));
   } else if (event.standby) {
@@ -418,7 +552,9 @@ function fillRoom(part, event) {
   write(part.values.served, lately(event.eventId, SERVED));
   facts(part, [
     on && L(`Number ${count(served(event))} of ${count(event.nextPosition)}`, `${count(event.nextPosition)}번 중 ${count(served(event))}번까지`),
-    L(`Rate ${count(event.rate)} a second`, `초당 ${count(event.rate)}명`) + (event.rate === event.configuredRate ? "" : L(` (configured: ${count(event.configuredRate)})`, ` (설정값 ${count(event.configuredRate)}명)`)),
+    L(`Rate ${count(event.rate)} a second`, `초당 ${count(event.rate)}명`) + (event.rate === event.configuredRate ? "" : L(` (configured: ${count(event.configuredRate)})`, ` (설정값 ${count(event.configuredRate)}명)`)) + inForce(event.effectiveRate, event.rate),
+    on && event.comePercent < 100 && L(`${event.comePercent} % of those called come`, `호출된 사람 중 ${event.comePercent}% 입장`),
+    on && event.there < event.waiting && L(`${count(event.there)} of those waiting are there`, `대기 중 ${count(event.there)}명 접속`),
     on && event.setBy === "config" && L("On by configuration", "설정으로 켜짐")
   ]);
   shown(part, [
@@ -435,6 +571,8 @@ function fillQueue(part, event) {
     chip(part, "bad", L("Restoring", "복구 중"));
   } else if (event.slots <= event.sold) {
     chip(part, "warn", L("Sold out", "매진"));
+  } else if (event.hold) {
+    chip(part, "warn", L("Held", "보류"));
   } else if (event.threshold === 0) {
     chip(part, "warn", L("Paused", "멈춤"));
   } else if (event.currentUsers >= event.threshold) {
@@ -448,7 +586,7 @@ function fillQueue(part, event) {
   write(part.values.admitted, lately(event.eventId, ADMITTED));
   facts(part, [
     L(`${count(event.available)} free`, `${count(event.available)}자리 남음`),
-    L(`Limit ${count(event.threshold)}`, `한도 ${count(event.threshold)}명`) + (event.threshold === event.configuredThreshold ? "" : L(` (configured: ${count(event.configuredThreshold)})`, ` (설정값 ${count(event.configuredThreshold)}명)`)),
+    L(`Limit ${count(event.threshold)}`, `한도 ${count(event.threshold)}명`) + (event.threshold === event.configuredThreshold ? "" : L(` (configured: ${count(event.configuredThreshold)})`, ` (설정값 ${count(event.configuredThreshold)}명)`)) + inForce(event.effectiveThreshold, event.threshold),
     event.viewAge >= 0 && L(`Polls answered by this host, from the line of ${seconds(event.viewAge)} ago`, `${seconds(event.viewAge)} 전의 줄을 보고 이 서버가 직접 응답`),
     L(`${count(event.admitted)} let in so far`, `지금까지 ${count(event.admitted)}명 입장`),
     event.slots >= 0 && (event.sold === null ? L(`${count(event.slots)} seats`, `좌석 ${count(event.slots)}석`) : L(`${count(event.sold)} of ${count(event.slots)} seats sold`, `좌석 ${count(event.slots)}석 중 ${count(event.sold)}석 판매`))

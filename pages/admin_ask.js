@@ -160,6 +160,29 @@ const switches = {
     ask: (event, n) => ["PUT", path(data.queue, "slots", event) + `?slots=${event.slots}&sold=${n}`]
   },
 
+  hold: {
+    label: L("Hold…", "보류…"), title: L("Hold everybody outside?", "모두 밖에서 기다리게 할까요?"), verb: L("Hold", "보류하기"), danger: true,
+    done: L("The event is held.", "입장을 보류했습니다."),
+    inside: event => event.hold === "inside",
+    words: (event, n, texts, times, inside) => [
+      L("Nobody is let in, by the waiting room or by the queue, on all hosts, until you let go. Who waits keeps the place, and people may join.", "다시 풀 때까지 모든 서버에서 대기실과 대기열 모두 아무도 입장하지 않습니다. 기다리는 사람은 순번을 유지하고 새로 줄을 설 수 있습니다."),
+      inside ? L(`${people(event.currentUsers)} inside the queue's limit, and all whose turn in the waiting room has come, are stopped at their next page. Their time stands still meanwhile.`, `입장한 ${people(event.currentUsers)}과 대기실 차례가 된 모두가 다음 페이지부터 멈춥니다. 그동안 이용 시간은 줄지 않습니다.`)
+             : L(`${people(event.currentUsers)} inside ${event.currentUsers === 1 ? "goes" : "go"} on.`, `입장한 ${people(event.currentUsers)}은 계속 이용합니다.`),
+      inside && !event.notice && L("They see no reason: say one with a notice.", "이유가 표시되지 않습니다. 공지로 알려 주세요.")
+    ],
+    ask: (event, n, configured, texts, times, inside) => ["PUT", path(data.api, "hold", event) + `?inside=${inside ? "on" : "off"}`]
+  },
+
+  release: {
+    label: L("Let go…", "보류 풀기…"), title: L("Let go of the event?", "보류를 풀까요?"), verb: L("Let go", "보류 풀기"),
+    done: L("The event is no longer held.", "보류를 풀었습니다."),
+    words: event => [
+      L(`People are let in again, by the rate and the limit: ${people(waits(event))} in the waiting room and ${people(event.queueSize)} in the queue wait.`, `입장 속도와 한도에 따라 다시 입장합니다. 대기실 ${people(waits(event))}, 대기열 ${people(event.queueSize)}이 기다립니다.`),
+      event.hold === "inside" && L("Those inside go on, each with the time that was left.", "입장한 사람은 남은 시간 그대로 계속 이용합니다.")
+    ],
+    ask: event => ["DELETE", path(data.api, "hold", event)]
+  },
+
   clear: {
     label: L("Clear…", "비우기…"), title: L("Clear the queue?", "대기열을 비울까요?"), verb: L("Clear the queue", "대기열 비우기"), danger: true,
     done: L("The queue is cleared.", "대기열을 비웠습니다."),
@@ -254,6 +277,11 @@ function choose(event, name) {
     $("times-configured").checked = false;
     put($("times-configured-label"), L("As the configuration says", "설정값 사용"));
   }
+  $("ask-inside").hidden = !what.inside;
+  if (what.inside) {
+    $("inside").checked = what.inside(event);
+    put($("inside-label"), L("Those inside too", "입장한 사람도"));
+  }
   $("ask-words").textContent = "";
   explain();
   $("ask").showModal();
@@ -298,7 +326,7 @@ function explain() {
     ? [L("Dates and times, each not before the one above; an empty one is none.", "날짜와 시각을 순서대로 입력하세요. 비워 두면 없는 것이 됩니다.")]
     : Number.isNaN(n)
     ? [L(`A whole number from ${count(what.field.min)} to ${count(what.field.max)}.`, `${count(what.field.min)}부터 ${count(what.field.max)}까지의 정수를 입력하세요.`)]
-    : what.words(event, n, written(), times).filter(Boolean);
+    : what.words(event, n, written(), times, $("inside").checked).filter(Boolean);
   const list = $("ask-words");
   words.forEach((text, i) => put(list.children[i] || list.appendChild(document.createElement("li")), text));
   while (list.children.length > words.length) list.lastChild.remove();
@@ -326,7 +354,7 @@ async function carryOut() {
   working = true;
   $("yes").disabled = true;
   put($("ask-error"), "");
-  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked), written(), times);
+  const [method, url, body] = what.ask(event, n, Boolean(what.field && what.field.configured && $("configured").checked), written(), times, $("inside").checked);
   const answer = await call(method, url, body);
   working = false;
   $("yes").disabled = false;

@@ -72,6 +72,7 @@ function failure({ status, body }, url) {
     case "UNAVAILABLE": return L("Redis did not answer in time.", "Redis가 제때 응답하지 않았습니다.") + " " + again;
     case "ALREADY_ACTIVE": return L("The waiting room is active already: somebody else, or another window, was quicker.", "대기실이 이미 켜져 있습니다. 다른 사람이나 다른 창에서 먼저 켰습니다.");
     case "SET_BY_CONFIG": return L("The configuration decides it (vwr= of this event): change it there.", "설정(이 이벤트의 vwr=)으로 정해져 있습니다. 설정에서 바꾸세요.");
+    case "ON_HOLD": return L("The event is held: let it go first.", "입장이 보류되어 있습니다. 먼저 보류를 푸세요.");
     case "GATHERING": return L("The sale has opened and not started: move its start instead.", "판매가 열렸지만 아직 시작하지 않았습니다. 대신 시작 시각을 옮기세요.");
     case "DRAWN": return L("The lots are counted: when the sale opened and started is a part of the draw, and stays.", "추첨 인원이 확정되었습니다. 오픈과 시작 시각은 추첨의 일부이므로 바꿀 수 없습니다.");
     case "UNKNOWN_EVENT": return L("There is no such event any more.", "더 이상 없는 이벤트입니다.");
@@ -157,6 +158,40 @@ function lately(id, column) {
   return Math.round(Math.max(0, last[column] - first[column]) * 60 / ((last[WHEN] - first[WHEN]) * STEP));
 }
 
+// ---- how its backend was: what the site keeps of the last 15 minutes, by event
+
+const KEEP = 20;        // of so many events it is asked for
+const AGAIN = 10000;    // ms
+
+const backends = new Map();
+let asked = 0;
+
+async function lookBack(events, then) {
+  if (Date.now() - asked < AGAIN) return;
+  asked = Date.now();
+  for (const event of events.filter(one => one.backend).slice(0, KEEP)) {
+    const id = event.eventId;
+    const answer = await call("GET", `${data.api}/backend/${encodeURIComponent(id)}`);
+    if (answer.status !== 200 || !Array.isArray(answer.body.points)) continue;
+    backends.set(id, answer.body.points);
+    then(id);
+  }
+}
+
+// columns of a point
+
+const LATENCY = 1, FAILED = 2, REQUESTS = 3, RATE = 4, THRESHOLD = 5, WHY = 6;
+
+// as series(): of a clock that is ahead of this device's the newest is now
+
+function seriesBack(id, column, times) {
+  const points = backends.get(id) || [];
+  if (!points.length) return [];
+  const late = Math.max(0, Math.floor(points[points.length - 1][WHEN] / STEP) - slot());
+  return points.filter(point => point[column] !== null)
+    .map(point => [Math.floor(point[WHEN] / STEP) - late, point[column] * times]);
+}
+
 // ---- what stands still
 
 const moved = new Map();
@@ -183,7 +218,19 @@ function troublesOf(event) {
   if (event.isActive && event.vwr === "off") {
     add("ignored", false, L("The waiting room is active elsewhere, but this host's configuration says vwr=off: its gate lets everybody pass.", "대기실이 켜져 있지만 이 서버의 설정은 vwr=off입니다. 이 서버는 모두 통과시킵니다."));
   }
-  const early = event.schedule && /before|gathering/.test(event.schedule.phase);
+  const backend = event.backend;
+  if (event.hold) {
+    add("hold", false, event.hold === "inside" ? L("It is held: nobody is let in, and those inside are stopped too.", "보류 중입니다. 아무도 입장하지 않으며 입장한 사람도 멈춰 있습니다.")
+      : L("It is held: nobody is let in.", "보류 중입니다. 아무도 입장하지 않습니다."));
+  } else if (event.limitedBy === "paused") {
+    add("backend", true, backend && backend.pause > 0 ? L(`Its backend asks to be left alone for ${seconds(backend.pause)}: nobody is let in.`, `백엔드가 ${seconds(backend.pause)} 동안 쉬기를 요청해 아무도 입장하지 않습니다.`)
+      : L("Its backend fails: nobody is let in, but a few on trial.", "백엔드가 응답하지 못해 시험 입장 외에는 아무도 입장하지 않습니다."));
+  } else if (event.limitedBy) {
+    add("backend", false, event.limitedBy === "errors" ? L("Fewer are let in than is set: its backend fails too often.", "백엔드 오류가 많아 설정보다 적게 입장합니다.")
+      : L("Fewer are let in than is set: its backend is too slow.", "백엔드가 느려 설정보다 적게 입장합니다."));
+  }
+  const stopped = Boolean(event.hold) || event.limitedBy === "paused";
+  const early = stopped || event.schedule && /before|gathering/.test(event.schedule.phase);
   const counter = still(`${event.eventId} serving`, wait > 0 && !early ? event.servingCounter : NaN);
   if (wait > 0 && event.rate === 0) {
     add("rate", false, L(`The waiting room is paused: ${people(wait)} waiting, and the rate is 0.`, `대기실이 멈춰 있습니다. ${people(wait)}이 기다리고 있고 입장 속도는 0입니다.`));
@@ -196,6 +243,12 @@ function troublesOf(event) {
   const entry = still(`${event.eventId} admitted`, stuck ? event.admitted : NaN);
   if (event.slots >= 0 && event.sold === null) {
     add("unsold", true, L("Redis lost how many seats are sold, and nobody knows: nobody is let in until you say.", "Redis에서 판매된 좌석 수가 유실되었습니다. 판매된 좌석 수를 입력할 때까지 아무도 입장하지 않습니다."));
+  }
+  const drawn = event.draw;
+  if (drawn && !drawn.seed && event.isActive && event.schedule && event.schedule.phase === "open" && still(`${event.eventId} draw`, String(drawn.lots)) >= 5) {
+    add("draw", true, drawn.beaconSource && drawn.lots !== null
+      ? L(`The draw waits for its beacon (${drawn.beaconSource}): nobody is let in before it is told.`, `추첨이 비컨(${drawn.beaconSource})을 기다립니다. 비컨을 입력할 때까지 아무도 입장하지 않습니다.`)
+      : L("The lots are not drawn though the sale has started: nobody is let in. The error log says why.", "판매가 시작되었지만 추첨이 되지 않았습니다. 아무도 입장하지 않습니다. 오류 로그를 확인하세요."));
   }
   if (event.queueSize > 0 && event.threshold === 0) {
     add("threshold", false, L(`The queue is paused: ${people(event.queueSize)} waiting, and the limit is 0.`, `대기열이 멈춰 있습니다. ${people(event.queueSize)}이 기다리고 있고 동시 입장 한도는 0입니다.`));

@@ -259,7 +259,7 @@ async function poll() {
 
 function react(answer, away) {
   const { status, body, retry } = answer;
-  if (status === 200 || fullHeads[body.code] || saleHeads[body.code] || body.code === "SOLD_OUT") word(body.notice, body.noticeLang, body.noticeAt);
+  if (status === 200 || body.notice || fullHeads[body.code] || saleHeads[body.code] || body.code === "SOLD_OUT") word(body.notice, body.noticeLang, body.noticeAt);
   if (status === 200 && tier.news(body, away)) {
     fails = 0;
     blocked = 0;

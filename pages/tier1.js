@@ -152,17 +152,24 @@ start({
       return true;
     }
     if (!(body.position > 0)) return false;
-    save("told", { of: holds(), ahead: body.ahead });
 
-    // Those who come before: who waits is one of them.  Of a number that was
-    // passed over nobody is ahead, until there is room.
+    // Who waits is one of them.  A new ticket knows its number alone, and may be
+    // of those who are called; of a number that was passed over nobody is ahead,
+    // until there is room.
 
-    const ahead = Math.max(0, body.ahead - 1);
+    const known = body.ahead >= 0;
+    const left = known ? body.ahead : body.position - body.servingCounter;
+    if (known) save("told", { of: holds(), ahead: left });
+    if (!known && left <= 0) {
+      after(Math.random());
+      return true;
+    }
+    const ahead = Math.max(0, left - 1);
     waiting({
       label: ahead ? L("People ahead of you", "내 앞에 기다리는 사람") : L("Your number", "내 번호"),
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
-      left: Math.max(1, body.ahead),
+      left: Math.max(1, left),
       wait: waitOf(body, body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
         : ahead ? body.estimatedWaitRange || body.estimatedWait : L("You are next", "다음 차례입니다")),
       facts: [

@@ -21,6 +21,7 @@
 #include "host/touch.h"
 #include "host/unlisted.h"
 #include "host/zone.h"
+#include "http/backend.h"
 #include "http/command.h"
 #include "http/ctx.h"
 #include "http/variables.h"
@@ -340,6 +341,10 @@ ngx_adm_count_verdict(ngx_http_request_t *r)
     }
 
     ctx = ngx_adm_ctx(r);
+
+    if (ctx && ctx->backend) {
+        ngx_adm_backend_end(r, ctx);
+    }
 
     if (ctx && ctx->verdict != NGX_ADM_VERDICT_NONE) {
         ngx_adm_count(NGX_ADM_COUNT_REQUESTS

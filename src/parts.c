@@ -13,17 +13,22 @@
 
 #include "host/bucket.h"
 #include "host/category.h"
+#include "host/comers.h"
 #include "host/doubt.h"
 #include "host/draw.h"
 #include "host/event_node.h"
 #include "host/event_work.h"
+#include "host/follow.h"
+#include "host/follow_steps.h"
 #include "host/gone.h"
+#include "host/hold.h"
 #include "host/idempotency.h"
 #include "host/keys.h"
 #include "host/lease.h"
 #include "host/line.h"
 #include "host/needs.h"
 #include "host/notice.h"
+#include "host/range.h"
 #include "host/revoked.h"
 #include "host/room_list.h"
 #include "host/room_state.h"
@@ -34,6 +39,7 @@
 #include "host/streams.h"
 #include "host/stripe.h"
 #include "host/tally.h"
+#include "host/there.h"
 #include "host/touch.h"
 #include "host/unlisted.h"
 #include "host/view.h"
@@ -60,12 +66,17 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_work_part,
     &ngx_adm_tally_part,
     &ngx_adm_unlisted_part,
+    &ngx_adm_there_part,
     &ngx_adm_room_part,
+    &ngx_adm_comers_part,
     &ngx_adm_rooms_part,
     &ngx_adm_line_part,
     &ngx_adm_notice_part,
+    &ngx_adm_follow_part,
+    &ngx_adm_hold_part,
     &ngx_adm_view_part,
     &ngx_adm_gone_part,
+    &ngx_adm_range_part,
     &ngx_adm_sale_part,
     &ngx_adm_draw_part,
     &ngx_adm_standby_part,
@@ -93,6 +104,7 @@ static ngx_adm_schedule_part_t  *ngx_adm_turns[] = {
     &ngx_adm_queue_steps_part,
     &ngx_adm_room_schedule_part,
     &ngx_adm_room_opening_part,
+    &ngx_adm_follow_schedule_part,
     &ngx_adm_needs_schedule_part,
     NULL };
 

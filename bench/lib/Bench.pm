@@ -38,6 +38,7 @@ sub new ($class, %opt) {
 # Requests of a file (see requests.lua) at a port for a while.  Returns
 #   rate     requests a second
 #   n        requests
+#   p95      ms in which 95 of 100 are answered
 #   cpu      {name => microseconds of processor time a request} of processes
 #            given as pids => {name => pid}
 #   busy     {name => share of the time that the process ran}
@@ -60,7 +61,7 @@ sub begin_load ($self, $port, $file, %opt) {
         '-c', $opt{connections} // $self->{connections},
         '-d', POSIX::ceil($seconds) . 's', '-s',
         root . '/bench/requests.lua', "http://127.0.0.1:$port/", '--',
-        $file, $opt{skip} // 0, $opt{event} // ''
+        $file, $opt{skip} // 0, $opt{event} // '', $opt{pause} // 0
         or croak "wrk: $!";
 
     return { wrk => $wrk, pids => $pids, before => \%before };
@@ -82,6 +83,7 @@ sub end_load ($self, $load) {
     return {
         rate => $r{requests} * 1e6 / $r{us},
         n    => $r{requests},
+        p95  => $r{p95} / 1000,
         cpu  => { map { $_ => $ran{$_} / $r{requests} } keys %$pids },
         busy => { map { $_ => $ran{$_} / $r{us} } keys %$pids },
     };

@@ -81,7 +81,9 @@
     value(CALL, DRAW, "draw")                                                 \
     value(CALL, QUEUE_COMPLETE, "queue_complete")                             \
     value(CALL, QUEUE_BEAT, "queue_beat")                                     \
-    value(CALL, QUEUE_JOIN, "queue_join")
+    value(CALL, QUEUE_JOIN, "queue_join")                                     \
+    value(CALL, FOLLOW, "follow")                                             \
+    value(CALL, HOLD, "hold")
 
 /* how those end that Redis did not answer well */
 #define NGX_ADM_LABEL_CALL_END(value)                                         \

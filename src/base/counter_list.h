@@ -161,11 +161,17 @@ event_gauge(SOLD_LOST, "sold_lost",
     "Whether it is lost how many seats are sold, so that nobody is let in; of "
     "other events of how many." shared)
 
+counter(SOLD_OUT, "sold_out_refused", TIER, NONE,
+    "Tickets (tier 1) and joins (2) refused with 409 SOLD_OUT." host)
+
 event_gauge(ROOM_ACTIVE, "room_active",
     "Whether the waiting room is active; of other events how many are." shared)
 
 event_gauge(ROOM_WAITING, "room_waiting",
     "Positions of an active waiting room whose turn is still to come." shared)
+
+event_gauge(ROOM_THERE, "room_there",
+    "Those of them who are there: heard of by some host of late." shared)
 
 event_gauge(ROOM_NEXT, "room_next",
     "The last position that the waiting room issued." shared)
@@ -179,6 +185,32 @@ event_gauge(ROOM_RATE, "room_rate",
 event_gauge(ROOM_SHOWS, "room_shows",
     "Whether visitors see the waiting room: 0 while it is inactive, or on "
     "standby and unseen." shared)
+
+event_gauge(ROOM_COME, "room_come_percent",
+    "How many percent of those whose turn it is come, where that is looked at "
+    "(vwr_noshow)." shared)
+
+event_gauge(SALE_PHASE, "sale_phase",
+    "Phase of a sale with times: 1 before it opens, 2 gathering, 3 open, 4 "
+    "closed." shared)
+
+event_gauge(DRAW_LOTS, "draw_lots",
+    "Lots of a draw, once they are counted." shared)
+
+event_gauge(DRAW_MADE, "draw_made",
+    "Whether the lots that the waiting room gives out are drawn." shared)
+
+event_gauge(BACKEND_LATENCY, "backend_latency_milliseconds",
+    "95th percentile of the time to the header that the event's backend took "
+    "in the last 5 s, of all hosts." shared)
+
+event_gauge(BACKEND_LIMITED, "backend_limited",
+    "Whether fewer are let in than is set, as the event's backend is followed: "
+    "1 since it is too slow, 2 since it fails, 3 it is paused; of a dry run "
+    "too." shared)
+
+event_gauge(HELD, "held",
+    "1 while an operator holds the event, 2 those inside too." shared)
 
 event_gauge(STATE_AGE, "event_state_age_seconds",
     "Time since this host last heard of an event with users or an active "

@@ -58,6 +58,9 @@ typedef enum {
     reason(CLAIM_ticket, "claim \"ticket\" missing or wrong")                 \
     reason(CLAIM_act, "claim \"act\" missing or wrong")                       \
     reason(CLAIM_adm, "claim \"adm\" missing or wrong")                       \
+    reason(CLAIM_lots, "claim \"lots\" missing or wrong")                     \
+    reason(CLAIM_drawn, "claim \"drawn\" missing or wrong")                   \
+    reason(CLAIM_beacon, "claim \"beacon\" missing or wrong")                 \
     reason(CLAIM_epoch, "claim \"epoch\" missing or wrong")                   \
     reason(CLAIM_cookie, "claim \"cookie\" missing or wrong")                 \
     reason(CLAIM_iat, "claim \"iat\" missing or wrong")                       \
@@ -84,6 +87,7 @@ typedef enum {
     reason(VISITOR, "token of another visitor")                               \
     reason(NOT_OPEN, "not open yet")                                          \
     reason(CLOSED, "closed")                                                  \
+    reason(HELD, "held")                                                      \
     reason(ROOM, "waiting room not known")                                    \
     reason(NO_USER, "no user")                                                \
     reason(NO_VISITOR, "no visitor")                                          \

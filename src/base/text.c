@@ -123,10 +123,16 @@ ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args)
             p = ngx_adm_put_text(p, last, digits, end - digits);
             break;
 
-        default: /* 's' */
+        case 's':
             text = va_arg(args, const char *);
             p = ngx_adm_put_text(p, last, text, ngx_strlen(text));
             break;
+
+        default:
+
+            /* which arguments are left is not known: the rest is as it is */
+
+            return ngx_adm_put_text(p, last, percent, ngx_strlen(percent));
         }
     }
 }

@@ -11,8 +11,10 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../http/follow.h"
 #include "../queue/api.h"
 #include "../queue/draw.h"
+#include "../queue/hold.h"
 #include "../queue/notice.h"
 #include "../queue/queue.h"
 #include "../queue/sale.h"
@@ -75,6 +77,15 @@ const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
       ngx_adm_queue_admin_handler,
       NGX_ADM_QUEUE_SET_THRESHOLD, 0 },
 
+    { "admin/backend/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_follow_handler, 0, 0 },
+
+    { "admin/hold/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_hold_handler, 0, 0 },
+
     { "admin/notice/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
       "GET, HEAD, PUT, DELETE",
@@ -119,6 +130,10 @@ const ngx_adm_route_t  ngx_adm_room_routes[] = {
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_adm_room_check_handler, 0, 0 },
 
+    { "leave/*/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_room_leave_handler, 0, 0 },
+
     { "stream/*/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
       ngx_adm_room_stream_handler, 0, 0 },
@@ -161,6 +176,15 @@ const ngx_adm_route_t  ngx_adm_admin_routes[] = {
       NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
       ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_SET_RATE, 0 },
+
+    { "backend/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_follow_handler, 0, 0 },
+
+    { "hold/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_hold_handler, 0, 0 },
 
     { "notice/*",
       NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,

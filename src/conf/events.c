@@ -16,6 +16,7 @@
 #include "../base/rfc3339.h"
 #include "../base/text.h"
 #include "../host/draw.h"
+#include "../host/follow.h"
 #include "../queue/queue.h"
 
 
@@ -116,6 +117,9 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(vwr_burst, number, 0, NGX_ADM_ROOM_BURST_MAX,
                       "a number from 0 to 10000000"),
 
+    ngx_adm_event_key(vwr_noshow, number, 1, NGX_ADM_ROOM_NOSHOW_MAX,
+                      "a number from 1 to 20"),
+
     ngx_adm_event_key(vwr_max_queue, most, 0, NGX_ADM_LINE_MAX,
                       "a number from 0 to 1000000000, or \"off\""),
 
@@ -138,6 +142,24 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
                       "of ASCII, or \"off\""),
 
     ngx_adm_event_key(lots, lots, 0, 0, "\"user\" or \"visitor\""),
+
+    ngx_adm_event_key(backend_latency, longest, 1, 60000,
+                      "a time from 1ms to 60s, or \"off\""),
+
+    ngx_adm_event_key(backend_errors, percent, 1, 10000,
+                      "a percentage from 0.01% to 100%, or \"off\""),
+
+    ngx_adm_event_key(backend_5xx, switch, 0, NGX_ADM_ON,
+                      "\"on\" or \"off\""),
+
+    ngx_adm_event_key(backend_follow, follow, 0, NGX_ADM_ON,
+                      "\"on\", \"off\" or \"dry\""),
+
+    ngx_adm_event_key(vwr_rate_min, number, 1, NGX_ADM_ROOM_RATE_MAX,
+                      "a number from 1 to 1000000"),
+
+    ngx_adm_event_key(threshold_min, number, 1, NGX_ADM_THRESHOLD_MAX,
+                      "a number from 1 to 10000000"),
 
     ngx_adm_event_key(unlisted, number, 1, 1000000,
                       "a number from 1 to 1000000"),
@@ -173,9 +195,14 @@ ngx_adm_event_builtin(ngx_adm_event_conf_t *ecf)
     ecf->vwr = NGX_ADM_AUTO;
     ecf->vwr_rate = 50;
     ecf->vwr_burst = -1;
+    ecf->vwr_noshow = 4;
     ecf->vwr_max_queue = -1;
     ecf->ticket_ttl = 86400000;
     ecf->order = NGX_ADM_ORDER_ARRIVAL;
+
+    ecf->backend_5xx = NGX_ADM_OFF;
+    ecf->backend_follow = NGX_ADM_BACKEND_ON;
+    ecf->threshold_min = 1;
 
     ecf->unlisted = 1000;
 }
@@ -193,7 +220,7 @@ ngx_adm_event_finish(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
 
     for (i = 0; ecf != dflt && key[i].name.len; i++) {
 
-        if (!(ecf->given & (1 << i))) {
+        if (!(ecf->given & ((uint64_t) 1 << i))) {
             ngx_memcpy((u_char *) ecf + key[i].offset,
                        (u_char *) dflt + key[i].offset, (size_t) key[i].post);
         }
@@ -208,6 +235,7 @@ ngx_adm_event_finish(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
     }
 
     mcf->token_ttl = ngx_max(mcf->token_ttl, ecf->token_ttl);
+    mcf->follows |= ngx_adm_is_followed(ecf) ? 1 : 0;
 
     return ngx_adm_event_info(cf, ecf);
 }
@@ -344,9 +372,9 @@ ngx_adm_events_line(ngx_conf_t *cf, ngx_command_t *dummy, void *conf)
 static char *
 ngx_adm_events_key(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf, ngx_str_t *arg)
 {
-    u_char           *last, known[512];
+    u_char           *last, known[1024];
+    uint64_t          bit;
     ngx_str_t         value;
-    ngx_uint_t        bit;
     ngx_adm_param_t  *key;
 
     key = ngx_adm_conf_find(ngx_adm_event_keys, arg, &value);
@@ -365,7 +393,7 @@ ngx_adm_events_key(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf, ngx_str_t *arg)
         return NGX_CONF_ERROR;
     }
 
-    bit = 1 << (key - ngx_adm_event_keys);
+    bit = (uint64_t) 1 << (key - ngx_adm_event_keys);
 
     if (ecf->given & bit) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "duplicate \"%V=\" in a line "
@@ -551,6 +579,16 @@ ngx_adm_event_sale(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
                            "\"admission_events\" needs a waiting room, without "
                            "\"vwr=off\"", id);
         return NGX_CONF_ERROR;
+    }
+
+    if (ecf->order == NGX_ADM_ORDER_DRAW && ecf->vwr == NGX_ADM_ON
+        && ecf->starts && !ecf->opens)
+    {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "\"order=draw\" of \"%V\" in "
+                           "\"admission_events\" with \"vwr=on\" and without "
+                           "\"opens=\": if the waiting room has let people in "
+                           "before it is told of this sale, it goes on by "
+                           "arrival", id);
     }
 
     if (ecf->vwr == NGX_ADM_STANDBY

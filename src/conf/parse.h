@@ -125,6 +125,14 @@ ngx_int_t ngx_adm_param_string(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 
 
+/* of events, int64_t from min to max: hundredths of a percent, or "off", 0;
+   ngx_uint_t: NGX_ADM_BACKEND_* */
+ngx_int_t ngx_adm_param_percent(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+ngx_int_t ngx_adm_param_follow(ngx_conf_t *cf, ngx_adm_param_t *param,
+    ngx_str_t *value, void *field);
+
+
 /* what a name stands for; NGX_DECLINED: it is none of them */
 ngx_int_t ngx_adm_conf_enum(ngx_conf_enum_t *names, ngx_str_t *name,
     ngx_uint_t *value);

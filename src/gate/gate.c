@@ -23,6 +23,8 @@
 
 #include "../base/reason.h"
 #include "../base/text.h"
+#include "../host/follow.h"
+#include "../http/backend.h"
 #include "../http/bypass.h"
 #include "../http/ctx.h"
 #include "../http/deny.h"
@@ -37,6 +39,7 @@
 static ngx_int_t ngx_adm_gate_judge(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_user(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_tiers(ngx_adm_gate_t *g);
+static ngx_int_t ngx_adm_gate_measure(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_tokens(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_denied(ngx_adm_gate_t *g);
 
@@ -94,6 +97,10 @@ ngx_adm_gate_rewrite(ngx_http_request_t *r)
     }
 
     ctx = ngx_adm_ctx(r);
+
+    if (ctx && ctx->backend) {
+        ngx_adm_backend_redirected(r, ctx);
+    }
 
     if (ctx && ctx->error_pass == r->uri_changes) {
 
@@ -159,6 +166,7 @@ ngx_adm_gate(ngx_http_request_t *r)
     g.lcf = lcf;
     g.named = NGX_AGAIN;
     g.conf = NULL;
+    ngx_str_null(&g.visitor);
 
     rc = ngx_adm_gate_judge(&g);
 
@@ -341,9 +349,55 @@ ngx_adm_gate_tiers(ngx_adm_gate_t *g)
         }
 
         ngx_adm_gate_verdict(ctx, NGX_ADM_VERDICT_PASS, NULL);
+
+        return ngx_adm_gate_measure(g);
     }
 
     return rc;
+}
+
+
+/* how its backend does is measured, where that is followed */
+
+static ngx_int_t
+ngx_adm_gate_measure(ngx_adm_gate_t *g)
+{
+    ngx_str_t             *event, *who;
+    ngx_adm_ctx_t         *ctx;
+    ngx_adm_main_conf_t   *mcf;
+    ngx_adm_event_conf_t  *conf;
+
+    ctx = g->ctx;
+    conf = g->conf;
+
+    mcf = ngx_http_get_module_main_conf(g->request, ngx_http_admission_module);
+
+    if (!mcf->follows) {
+        return NGX_OK;
+    }
+
+    event = ctx->entry ? &ctx->entry->sub : &g->event;
+
+    if (conf == NULL) {
+        conf = ngx_adm_event_conf(mcf, event);
+    }
+
+    if (conf == NULL || event->len == 0 || !ngx_adm_is_followed(conf)) {
+        return NGX_OK;
+    }
+
+    if (ngx_adm_user_find(g->request, ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ctx->user.id.len) {
+        who = &ctx->user.id;
+
+    } else {
+        who = ctx->entry ? &ctx->entry->uid : &g->visitor;
+    }
+
+    return ngx_adm_backend_begin(g->request, ctx, event, conf, who);
 }
 
 

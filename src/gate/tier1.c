@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
+#include "../host/hold.h"
 #include "../host/sale.h"
 #include "../host/touch.h"
 #include "../http/room.h"
@@ -29,6 +30,7 @@ static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
     ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
     int64_t activation, const char **why);
+static ngx_int_t ngx_adm_gate_tier1_held(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g);
 
 
@@ -42,6 +44,8 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 {
     ngx_int_t        rc, mode;
     const char      *why;
+    ngx_uint_t       held;
+    ngx_adm_hold_t   hold;
     ngx_adm_room_t   room;
     ngx_adm_sale_t   sale;
 
@@ -73,8 +77,14 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return ngx_adm_gate_tier1_deny(g, NOT_OPEN);
     }
 
+    held = ngx_adm_hold_get(&g->event, &hold);
+
+    if (held == NGX_ADM_HOLD_INSIDE) {
+        return ngx_adm_gate_tier1_deny(g, HELD);
+    }
+
     if (g->conf->vwr == NGX_ADM_OFF) {
-        return NGX_DECLINED;
+        return held ? ngx_adm_gate_tier1_held(g) : NGX_DECLINED;
     }
 
     if (ngx_adm_tier1_room(g->request, &g->event, &room) != NGX_OK) {
@@ -89,6 +99,7 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         }
 
         if (g->conf->vwr == NGX_ADM_STANDBY
+            && !held
             && (sale.phase == NGX_ADM_PHASE_NONE
                 || sale.phase == NGX_ADM_PHASE_OPEN))
         {
@@ -98,6 +109,10 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 
         return (rc == NGX_DECLINED)
                ? ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1, why) : rc;
+    }
+
+    if (held) {
+        return ngx_adm_gate_tier1_held(g);
     }
 
     if (ngx_adm_sale_pending(&sale, g->conf, &room)) {
@@ -210,11 +225,25 @@ ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation,
 
     if (rc == NGX_OK) {
         g->ctx->position = claims->position;
+        g->visitor = claims->vis;
 
         return ngx_adm_tier1_renew(g->request, g->conf, claims);
     }
 
     return ngx_adm_gate_tier1_entry(g);
+}
+
+
+/* where there is no line to wait in: inside is who was let in at the end */
+
+static ngx_int_t
+ngx_adm_gate_tier1_held(ngx_adm_gate_t *g)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_adm_gate_tier1_entry(g);
+
+    return (rc == NGX_DECLINED) ? ngx_adm_gate_tier1_deny(g, HELD) : rc;
 }
 
 

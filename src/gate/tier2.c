@@ -16,6 +16,7 @@
 #include "../base/reason.h"
 #include "../base/text.h"
 #include "../host/doubt.h"
+#include "../host/hold.h"
 #include "../host/sale.h"
 #include "../http/entry.h"
 #include "../http/origin.h"
@@ -99,6 +100,7 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
     ngx_int_t              rc;
     ngx_str_t              user;
     const char            *why;
+    ngx_adm_hold_t         hold;
     ngx_adm_room_t         room;
     ngx_adm_sale_t         sale;
     ngx_adm_claims_t      *entry;
@@ -121,6 +123,12 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
         && ngx_adm_sale_get(&g->event, g->conf, &sale) == NGX_ADM_PHASE_BEFORE)
     {
         return ngx_adm_gate_tier2_deny(g, NOT_OPEN);
+    }
+
+    if (g->conf
+        && ngx_adm_hold_get(&g->event, &hold) == NGX_ADM_HOLD_INSIDE)
+    {
+        return ngx_adm_gate_tier2_deny(g, HELD);
     }
 
     ngx_str_null(&user);
@@ -164,6 +172,11 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
 
         if (conf == NULL) {
             conf = &mcf->event_default;
+        }
+
+        if (ngx_adm_hold_get(&entry->sub, &hold) == NGX_ADM_HOLD_INSIDE) {
+            g->event = entry->sub;
+            return ngx_adm_gate_tier2_deny(g, HELD);
         }
     }
 

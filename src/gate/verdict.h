@@ -35,6 +35,8 @@ typedef struct {
                                         asked yet */
     ngx_str_t              event;    /* empty: there is none */
     ngx_adm_event_conf_t  *conf;     /* of gate_event(); NULL: not asked yet */
+    ngx_str_t              visitor;  /* of the tier 1 token that let it pass;
+                                        empty: none did */
     ngx_uint_t             doubtful; /* bool: whether it is an event was not
                                         known then */
 } ngx_adm_gate_t;

@@ -11,6 +11,7 @@
 
 #include "draw.h"
 #include "event_node.h"
+#include "room_state.h"
 
 
 /* us, less than READ_BACK of the scripts */
@@ -218,6 +219,65 @@ ngx_adm_draw_known(ngx_str_t *event, int64_t activation,
 }
 
 
+void
+ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
+    ngx_msec_t session_max)
+{
+    size_t           len;
+    ngx_adm_room_t   room;
+    ngx_adm_drawn_t  drawn;
+
+    static time_t  logged;
+
+    /* the lots are dated from a time on, which is that of the first */
+
+    if (claims->lots <= 0 || claims->drawn <= 0
+        || claims->position <= 0 || claims->position > claims->lots
+        || claims->at <= claims->position
+        || ngx_adm_room_get(event, &room) != NGX_OK
+        || room.activation != claims->act
+        || (room.drawn && room.drawn <= claims->drawn))
+    {
+        return;
+    }
+
+    if (claims->beacon.len) {
+        ngx_memzero(&drawn, sizeof(ngx_adm_drawn_t));
+
+        if (ngx_adm_draw_beacon(&claims->beacon, drawn.beacon_text, &len)
+            != NGX_OK)
+        {
+            return;
+        }
+
+        drawn.activation = room.activation;
+        drawn.of = claims->drawn;
+        drawn.beacon = (u_short) len;
+
+        ngx_adm_draw_note(event, &drawn);
+    }
+
+    if (logged != ngx_time()) {
+        logged = ngx_time();
+
+        ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                      "admission: the draw of event \"%V\" was lost, a token "
+                      "of one of its %L lots tells of it", event,
+                      claims->lots);
+    }
+
+    room.order = claims->beacon.len ? NGX_ADM_ORDER_BEACON
+                                    : NGX_ADM_ORDER_DRAW;
+    room.lots = claims->lots;
+    room.drawn = claims->drawn;
+    room.base = claims->at - claims->position;
+    room.ready = claims->beacon.len ? 0 : claims->drawn;
+    room.next = ngx_max(room.next, room.lots);
+
+    (void) ngx_adm_room_note(event, &room, session_max);
+}
+
+
 /* what is known of an activation stays, however Redis lost it */
 
 void
@@ -265,7 +325,10 @@ ngx_adm_draw_note(ngx_str_t *event, ngx_adm_drawn_t *drawn)
                        sizeof(known->source_text));
         }
 
-        if (drawn->beacon) {
+        /* of two draws the earlier stands, with its beacon */
+
+        if (drawn->beacon && (known->beacon == 0 || drawn->of <= known->of)) {
+            known->of = drawn->of;
             known->beacon = drawn->beacon;
             ngx_memcpy(known->beacon_text, drawn->beacon_text,
                        sizeof(known->beacon_text));

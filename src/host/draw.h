@@ -16,6 +16,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../token/claims.h"
 #include "../token/draw.h"
 #include "event.h"
 #include "settings.h"
@@ -35,6 +36,8 @@ extern ngx_adm_zone_part_t  ngx_adm_draw_part;
 typedef struct {
     int64_t         activation;
     int64_t         committed;   /* us, Redis's time */
+    int64_t         of;          /* the draw that the beacon belongs to: us, as
+                                    drawn of the room */
     u_short         commitment;  /* bytes: none, or all of them */
     u_short         source;
     u_short         beacon;
@@ -57,6 +60,13 @@ ngx_uint_t ngx_adm_draw_ready(ngx_adm_room_t *room);
 /* what the host knows of the activation; all is 0 if that is nothing */
 void ngx_adm_draw_known(ngx_str_t *event, int64_t activation,
     ngx_adm_drawn_t *drawn);
+
+/*
+ * What the token of a drawn lot says of its draw, verified: the host, and by it
+ * Redis, has the draw again if both lost it.  Of two the earlier stands.
+ */
+void ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
+    ngx_msec_t session_max);
 
 /*
  * Calls of the script.  They return, complete and cancel as those of

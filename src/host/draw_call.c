@@ -94,6 +94,7 @@ ngx_adm_draw_call(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         args.argv[NGX_ADM_ARG_DRAW_SOURCE].len = known.source;
     }
 
+    args.number[NGX_ADM_ARG_DRAW_OF] = known.of;
     args.argv[NGX_ADM_ARG_DRAW_BEACON].data = hex[1];
     args.argv[NGX_ADM_ARG_DRAW_BEACON].len =
                  ngx_hex_dump(hex[1], known.beacon_text, known.beacon) - hex[1];
@@ -154,15 +155,15 @@ static ngx_int_t
 ngx_adm_draw_read(redisReply *reply, ngx_adm_drawn_t *drawn,
     ngx_uint_t *result, int64_t *us)
 {
-    int64_t       v[NGX_ADM_REPLY_DRAW_COMMITTED + 1];
+    int64_t       v[NGX_ADM_REPLY_DRAW_OF + 1];
     ngx_str_t     source;
     redisReply  **element;
 
     ngx_memzero(drawn, sizeof(ngx_adm_drawn_t));
 
-    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_DRAW_COMMITTED + 1,
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_DRAW_OF + 1,
                               NGX_ADM_REPLY_DRAW_COUNT
-                              - NGX_ADM_REPLY_DRAW_COMMITTED - 1) != NGX_OK
+                              - NGX_ADM_REPLY_DRAW_OF - 1) != NGX_OK
         || v[NGX_ADM_REPLY_DRAW_RESULT] < NGX_ADM_DRAW_TOLD
         || v[NGX_ADM_REPLY_DRAW_RESULT] > NGX_ADM_DRAW_OTHER)
     {
@@ -198,6 +199,7 @@ ngx_adm_draw_read(redisReply *reply, ngx_adm_drawn_t *drawn,
     }
 
     drawn->committed = v[NGX_ADM_REPLY_DRAW_COMMITTED];
+    drawn->of = v[NGX_ADM_REPLY_DRAW_OF];
 
     *result = v[NGX_ADM_REPLY_DRAW_RESULT];
     *us = v[NGX_ADM_REPLY_DRAW_US];

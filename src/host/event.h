@@ -79,6 +79,8 @@ typedef struct {
     unsigned                    by_config:1;    /* vwr=on of some host's
                                                    configuration activated it,
                                                    not the API */
+    unsigned                    steps:1;        /* of an answer: it is of a
+                                                   step */
     unsigned                    gathers:1;      /* of an answer: the sale has
                                                    not started */
     int64_t                     activation;     /* us, the event's clock; 0:
@@ -91,6 +93,12 @@ typedef struct {
                                                    not */
     int64_t                     measured;       /* passed a second lately, in
                                                    1/1000; -1: not measured */
+    int64_t                     passed;         /* the last number that was
+                                                   passed over; 0: none */
+    int64_t                     shows;          /* how many of 1000 who are
+                                                   called come; -1: that is not
+                                                   looked at, 0: not known, of
+                                                   an answer: it does not say */
     int64_t                     changed;        /* us, the event's clock: when
                                                    active, by_config or
                                                    api_rate were last decided;

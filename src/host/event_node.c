@@ -447,6 +447,7 @@ ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en)
            || en->state.slots >= 0
            || en->noticed
            || en->sale
+           || en->held
            || (en->room && en->room->room.activation);
 }
 

@@ -19,6 +19,10 @@
 #include "zone.h"
 
 
+/* of there.c */
+typedef struct ngx_adm_there_node_s  ngx_adm_there_node_t;
+
+
 /* the waiting room of an event that ever had one */
 typedef struct {
     ngx_adm_room_t   room;
@@ -32,7 +36,9 @@ typedef struct {
     int64_t          us;         /* that the counter was measured */
     int64_t          passed;     /* positions meanwhile, * 1000 */
     ngx_msec_t       synced;     /* when last heard of */
+    ngx_adm_there_node_t  *there;    /* who is; NULL: nobody was heard of */
     unsigned         marked:1;
+    unsigned         blind:1;    /* somebody was heard of who is not in there */
 } ngx_adm_room_node_t;
 
 
@@ -58,12 +64,15 @@ struct ngx_adm_event_node_s {
                                                    */
     unsigned                    full:2;   /* of the queue: NGX_ADM_LINE_* */
     unsigned                    noticed:1;  /* an operator has a word about it:
-                                               notice.c has that */
+                                               notice.c has that, and those
+                                               that ended */
     unsigned                    sale:1;   /* an operator set its times: sale.c
-                                             has them */
+                                             has them, and those unset */
     unsigned                    draw:1;   /* likewise: draw.c */
     unsigned                    heard:1;  /* all revocations are known, but for
                                              those that were forgotten */
+    unsigned                    held:1;   /* an operator holds it: hold.c has
+                                             since when, and whom */
     unsigned                    unsold:1; /* the log was told that what was
                                              sold is lost */
 
@@ -203,8 +212,8 @@ ngx_rbtree_node_t *ngx_adm_event_after_key_locked(ngx_rbtree_t *tree,
 /* some event is not, or no longer, known to the host: parts are told */
 void ngx_adm_event_lost_locked(ngx_adm_zone_t *zone);
 
-/* an operator set its threshold, seats, notice or times, or activated its
-   room */
+/* an operator set its threshold, seats, notice or times, holds it, or activated
+   its room */
 ngx_uint_t ngx_adm_event_is_set_locked(ngx_adm_event_node_t *en);
 
 /* forgets times by a clock of this host that was far ahead */

@@ -14,6 +14,7 @@
 #include "event_node.h"
 #include "event_view.h"
 #include "room_list.h"
+#include "there.h"
 
 
 static void ngx_adm_event_view_copy_locked(ngx_adm_event_view_t *view,
@@ -111,6 +112,7 @@ ngx_adm_event_view_copy_locked(ngx_adm_event_view_t *view,
 
     if (en->room) {
         view->room = en->room->room;
+        view->there = en->active ? ngx_adm_there_waiting_locked(en->room) : 0;
     }
 
     view->len = en->len;

@@ -25,6 +25,7 @@ typedef struct {
     ngx_msec_t             restore;  /* for how long data is still being
                                         restored */
     ngx_adm_room_t         room;     /* as room_get() says */
+    int64_t                there;    /* who waits in it and is there */
     size_t                 len;
     u_char                 id[NGX_ADM_EVENT_MAX];
 } ngx_adm_event_view_t;

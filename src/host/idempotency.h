@@ -17,6 +17,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/forecast.h"
 #include "zone.h"
 
 
@@ -27,11 +28,11 @@
 typedef struct {
     int64_t                     position;       /* 0: there is none yet, */
     int64_t                     lot;            /* but this; 0: it is none */
-    int64_t                     wait;
+    ngx_adm_range_t             wait;
     int64_t                     serving;
     int64_t                     total;
     int64_t                     next_poll;
-    ngx_uint_t                  paused;         /* wait promises nothing */
+    ngx_uint_t                  paused;         /* wait is not set */
 
     ngx_str_t                   ticket;
     int64_t                     ticket_exp;     /* s */

@@ -33,6 +33,9 @@
 #define NGX_ADM_LINE_BEFORE  3
 #define NGX_ADM_LINE_CLOSED  4
 
+/* of the room: a draw that is still to be committed to */
+#define NGX_ADM_LINE_UNCOMMITTED  5
+
 /* s after which who was refused may come again */
 #define NGX_ADM_LINE_RETRY  30
 

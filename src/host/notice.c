@@ -80,7 +80,7 @@ ngx_adm_notices_empty(ngx_adm_zone_t *zone)
 static ngx_adm_notice_node_t *
 ngx_adm_notice_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    return (en && en->noticed)
+    return en
            ? (ngx_adm_notice_node_t *)
                  ngx_adm_event_find_locked(&ngx_adm_notices(zone)->tree, en)
            : NULL;
@@ -188,7 +188,7 @@ ngx_adm_notice_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     ngx_memcpy(ngx_cpymem(nn->text, ko_text, ko_len), en_text, en_len);
 
     ngx_adm_event_keep_locked(&notices->tree, &nn->node, en);
-    en->noticed = 1;
+    en->noticed = (at != 0);
 
     return NGX_OK;
 }

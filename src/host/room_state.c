@@ -11,10 +11,12 @@
 #include <ngx_core.h>
 
 #include "../base/clock.h"
+#include "range.h"
 #include "room_list.h"
 #include "room_state.h"
 #include "room_trail.h"
 #include "tally.h"
+#include "there.h"
 #include "unlisted.h"
 
 
@@ -38,7 +40,8 @@ static void ngx_adm_room_merge_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_room_t *room, ngx_msec_t session_max);
 static void ngx_adm_room_trail_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_room_t *room, ngx_msec_t session_max);
-static void ngx_adm_room_measure(ngx_adm_room_node_t *rn, ngx_adm_room_t *room);
+static void ngx_adm_room_measure_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, ngx_adm_room_t *room);
 static void ngx_adm_room_move_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_uint_t active);
 static void ngx_adm_room_unknown(ngx_adm_room_t *room);
@@ -223,8 +226,7 @@ ngx_adm_room_paused(ngx_adm_room_t *room)
 
 
 int64_t
-ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
-    int64_t ahead)
+ngx_adm_room_rate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
 {
     int64_t  rate;
 
@@ -240,6 +242,18 @@ ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
 
         rate = ngx_max(conf->vwr_rate, 1) * 1000;
     }
+
+    return rate;
+}
+
+
+int64_t
+ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
+    int64_t ahead)
+{
+    int64_t  rate;
+
+    rate = ngx_adm_room_rate(room, conf);
 
     return (ahead * 1000 + rate - 1) / rate;
 }
@@ -267,6 +281,7 @@ ngx_adm_room_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
         return;
     }
 
+    ngx_adm_there_free_locked(zone, en->room);
     ngx_adm_room_trail_free_locked(zone, en->room);
     ngx_slab_free_locked(zone->shpool, en->room);
     en->room = NULL;
@@ -360,6 +375,8 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         known->next = 0;
         known->serving = 0;
         known->order = 0;
+        known->shows = 0;
+        known->passed = 0;
         known->lots = 0;
         known->drawn = 0;
         known->base = 0;
@@ -367,12 +384,21 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         known->clock = room->clock;
     }
 
+    if (room->passed > known->passed && !room->steps
+        && known->activation == room->activation)
+    {
+        /* a step tells what was passed over: until then it is not past it */
+        room->serving = ngx_min(room->serving, known->serving);
+        room->passed = known->passed;
+    }
+
     if (room->activation == known->activation) {
-        ngx_adm_room_measure(rn, room);
+        ngx_adm_room_measure_locked(zone, en, room);
         ngx_adm_room_trail_locked(zone, en, room, session_max);
 
         known->next = ngx_max(known->next, room->next);
         known->serving = ngx_max(known->serving, room->serving);
+        known->passed = ngx_max(known->passed, room->passed);
         known->clock = ngx_max(known->clock, room->clock);
 
         /* of two draws the earlier stands */
@@ -390,6 +416,10 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
         known->updated = room->updated;
         known->issue = room->issue;
+
+        if (room->shows) {
+            known->shows = room->shows;
+        }
     }
 
     if (room->changed >= known->changed) {
@@ -432,7 +462,11 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         return;
     }
 
-    if (room->clock - last >= NGX_ADM_ROOM_POINT) {
+    /* those ahead of what is passed over had their turn before those behind */
+
+    if (room->clock - last >= NGX_ADM_ROOM_POINT
+        || room->passed > known->passed)
+    {
 
         if (rn->moved > last) {
             ngx_adm_room_trail_add_locked(zone, en, rn->moved, known->serving);
@@ -445,6 +479,10 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
         ngx_adm_room_trail_trim_locked(zone, rn,
                             room->clock - (int64_t) session_max * 1000);
+
+        if (room->passed > known->passed) {
+            ngx_adm_room_trail_add_locked(zone, en, room->clock, room->passed);
+        }
     }
 
     rn->moved = room->clock;
@@ -457,16 +495,27 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
  */
 
 static void
-ngx_adm_room_measure(ngx_adm_room_node_t *rn, ngx_adm_room_t *room)
+ngx_adm_room_measure_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    ngx_adm_room_t *room)
 {
-    int64_t          us, passed;
-    ngx_adm_room_t  *known;
+    int64_t               us, passed, rate, people;
+    ngx_adm_room_t       *known;
+    ngx_adm_room_node_t  *rn;
 
+    rn = en->room;
     known = &rn->room;
+    rate = room->rate;
+
+    if (known->shows > 0) {
+        /* numbers are called for those, too, who do not come */
+        rate = rate * 1000 / known->shows;
+    }
 
     if (room->rate != known->rate) {
         rn->us = 0;
         rn->passed = 0;
+
+        ngx_adm_range_reset_locked(zone, en, NGX_ADM_RANGE_ROOM);
     }
 
     us = room->updated - known->updated;
@@ -476,9 +525,16 @@ ngx_adm_room_measure(ngx_adm_room_node_t *rn, ngx_adm_room_t *room)
         && us > 0 && us <= NGX_ADM_ROOM_GAP && passed >= 0)
     {
         rn->us += us;
-        rn->passed += room->rate ? ngx_min(passed,
-                                           room->rate * us / 1000000 + 1000)
-                                 : passed;
+        rn->passed += rate ? ngx_min(passed, rate * us / 1000000 + 1000)
+                           : passed;
+
+        if (room->rate && !en->held) {
+            people = ngx_adm_there_passing_locked(rn, room->serving) * 1000;
+
+            ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_ROOM, us,
+                                ngx_min(people, rate * us / 1000000 + 1000),
+                                0, ngx_adm_there_waiting_locked(rn));
+        }
     }
 
     if (rn->us > NGX_ADM_ROOM_MEASURE) {
@@ -513,6 +569,8 @@ ngx_adm_room_move_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         ngx_queue_insert_head(&events->rooms, &en->lru);
 
     } else {
+        ngx_adm_there_free_locked(zone, en->room);
+
         ngx_queue_insert_head(&events->lru, &en->lru);
     }
 }

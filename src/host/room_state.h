@@ -74,6 +74,12 @@ int64_t ngx_adm_room_turn(ngx_str_t *event, int64_t position);
  */
 ngx_uint_t ngx_adm_room_paused(ngx_adm_room_t *room);
 
+/*
+ * In 1/1000 a second: as measured, else as it is set; if paused, as it would
+ * be, went it on.
+ */
+int64_t ngx_adm_room_rate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf);
+
 /* s that one with so many ahead waits; if paused, it would, went it on */
 int64_t ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
     int64_t ahead);

@@ -87,7 +87,7 @@ ngx_adm_sales_empty(ngx_adm_zone_t *zone)
 static ngx_adm_sale_node_t *
 ngx_adm_sale_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    return (en && en->sale)
+    return en
            ? (ngx_adm_sale_node_t *)
                  ngx_adm_event_find_locked(&ngx_adm_sales(zone)->tree, en)
            : NULL;
@@ -149,6 +149,7 @@ ngx_adm_sales_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
 
         if (sn) {
             sn->set = osn->set;
+            en->sale = (sn->set.opens >= 0);
         }
 
         (void) ngx_adm_zone_step_locked(ozone, &step);
@@ -168,7 +169,6 @@ ngx_adm_sale_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
     if (sn) {
         ngx_adm_event_keep_locked(&ngx_adm_sales(zone)->tree, &sn->node, en);
         ngx_adm_sales(zone)->n++;
-        en->sale = 1;
     }
 
     return sn;
@@ -366,6 +366,7 @@ ngx_adm_sale_note(ngx_str_t *event, ngx_adm_sale_set_t *set)
 
     if (sn && set->version >= sn->set.version) {
         sn->set = *set;
+        en->sale = (set->opens >= 0);
         ngx_adm_unlisted_locked(zone, en);
 
     } else if (sn) {

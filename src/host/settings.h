@@ -69,9 +69,10 @@
 
 #define NGX_ADM_LIMITS_MAX     8         /* of a location */
 
-/* vwr_rate= and vwr_burst= of an event */
+/* vwr_rate=, vwr_burst= and vwr_noshow= of an event */
 #define NGX_ADM_ROOM_RATE_MAX   1000000
 #define NGX_ADM_ROOM_BURST_MAX  10000000
+#define NGX_ADM_ROOM_NOSHOW_MAX  20
 
 /* max_queue= and vwr_max_queue= */
 #define NGX_ADM_LINE_MAX        1000000000
@@ -82,6 +83,11 @@
 #define NGX_ADM_LOTS_AUTO      0
 #define NGX_ADM_LOTS_VISITOR   1
 #define NGX_ADM_LOTS_USER      2
+
+/* backend_follow= of an event; _DRY: it is shown what _ON would do */
+#define NGX_ADM_BACKEND_OFF    NGX_ADM_OFF
+#define NGX_ADM_BACKEND_ON     NGX_ADM_ON
+#define NGX_ADM_BACKEND_DRY    2
 
 #define NGX_ADM_SEATS_MAX      10000     /* of a purchase */
 
@@ -96,7 +102,7 @@ typedef struct ngx_adm_route_s      ngx_adm_route_t;
 /* one line of admission_events; times in ms */
 typedef struct {
     ngx_str_node_t              sn;             /* str: the id */
-    ngx_uint_t                  given;          /* keys of the line, bits */
+    uint64_t                    given;          /* keys of the line, bits */
 
     int64_t                     threshold;
     ngx_msec_t                  active_ttl;
@@ -124,6 +130,9 @@ typedef struct {
                                                    */
     int64_t                     vwr_rate;       /* a second; 0: paused */
     int64_t                     vwr_burst;      /* -1: a second's worth */
+    int64_t                     vwr_noshow;     /* times as fast as the rate
+                                                   may numbers be called; 1: who
+                                                   comes is not looked at */
     int64_t                     vwr_max_queue;  /* as max_queue */
     ngx_msec_t                  vwr_max_wait;
     ngx_msec_t                  ticket_ttl;
@@ -135,6 +144,14 @@ typedef struct {
                                                    _DRAW */
     ngx_str_t                   draw_beacon;    /* its source; empty: none */
     ngx_uint_t                  lots;           /* NGX_ADM_LOTS_* */
+
+    ngx_msec_t                  backend_latency;    /* 0: none */
+    int64_t                     backend_errors; /* in hundredths of a percent;
+                                                   0: none */
+    ngx_uint_t                  backend_5xx;    /* bool: all of them fail */
+    ngx_uint_t                  backend_follow; /* NGX_ADM_BACKEND_* */
+    int64_t                     vwr_rate_min;   /* 0: a twentieth of vwr_rate */
+    int64_t                     threshold_min;
 
     int64_t                     unlisted;       /* of the default line alone:
                                                    events without a line that
@@ -209,6 +226,7 @@ typedef struct {
     ngx_array_t            *queues;      /* of conf/routes.c: the locations of
                                             admission_queue_api, NULL: none */
     ngx_array_t            *gated;       /* likewise, what is gated by a tier */
+    unsigned                follows:1;   /* some event's backend is measured */
     unsigned                events_seen:1;
     unsigned                events_listed_only:1;
     unsigned                in_use:1;    /* some directive needs the zone, be it

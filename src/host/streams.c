@@ -27,16 +27,22 @@ ngx_adm_zone_part_t  ngx_adm_streams_part = {
     .use = ngx_adm_streams_use };
 
 
+typedef struct {
+    uint32_t  open;
+    int32_t   pid;
+} ngx_adm_streams_t;
+
+
 #define ngx_adm_streams_entries()                                             \
-    (ngx_adm_streams_more(ngx_adm_zone_size()) / sizeof(uint32_t))
+    (ngx_adm_streams_more(ngx_adm_zone_size()) / sizeof(ngx_adm_streams_t))
 
 
 static size_t
 ngx_adm_streams_more(size_t zone)
 {
     return ngx_min(NGX_MAX_PROCESSES,
-                   zone / NGX_ADM_STREAMS_SHARE / sizeof(uint32_t))
-           * sizeof(uint32_t);
+                   zone / NGX_ADM_STREAMS_SHARE / sizeof(ngx_adm_streams_t))
+           * sizeof(ngx_adm_streams_t);
 }
 
 
@@ -52,26 +58,47 @@ ngx_adm_streams_use(ngx_adm_zone_t *zone)
 void
 ngx_adm_streams_note(ngx_uint_t n)
 {
-    uint32_t  *open;
+    ngx_adm_streams_t  *streams;
 
-    open = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+    streams = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+    streams += ngx_process_slot % ngx_adm_streams_entries();
 
-    open[ngx_process_slot % ngx_adm_streams_entries()] = (uint32_t) n;
+    streams->open = (uint32_t) n;
+    streams->pid = (int32_t) ngx_pid;
 }
 
 
 ngx_uint_t
 ngx_adm_streams_open(void)
 {
-    uint32_t    *open;
-    ngx_uint_t   i, n;
+    ngx_uint_t          i, n;
+    ngx_adm_streams_t  *streams;
 
-    open = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+    streams = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
     n = 0;
 
     for (i = 0; i < ngx_adm_streams_entries(); i++) {
-        n += open[i];
+
+        if (streams[i].open && !ngx_adm_streams_killed(i)) {
+            n += streams[i].open;
+        }
     }
 
     return n;
+}
+
+
+/* all workers are of one user: what can't be signalled is not there */
+
+ngx_uint_t
+ngx_adm_streams_killed(ngx_uint_t slot)
+{
+    ngx_pid_t           pid;
+    ngx_adm_streams_t  *streams;
+
+    streams = ngx_adm_zone_data(ngx_adm_zone, &ngx_adm_streams_part);
+
+    pid = (slot < ngx_adm_streams_entries()) ? streams[slot].pid : 0;
+
+    return pid && kill(pid, 0) == -1 && ngx_errno == NGX_ESRCH;
 }

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How many streams the workers of a host have open.  Lock-free: each process
- * has a number of its own, and the one that replaces a worker that was killed
- * begins anew.
+ * has a number of its own.  That of a worker that was killed counts no more,
+ * and the one that replaces it begins anew.
  */
 
 
@@ -26,6 +26,9 @@ void ngx_adm_streams_note(ngx_uint_t n);
 
 /* all of them have */
 ngx_uint_t ngx_adm_streams_open(void);
+
+/* whether the worker that last had this slot of the master's was killed */
+ngx_uint_t ngx_adm_streams_killed(ngx_uint_t slot);
 
 
 #endif /* _NGX_ADM_HOST_STREAMS_H_INCLUDED_ */

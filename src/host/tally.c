@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "tally.h"
+#include "there.h"
 
 
 #define NGX_ADM_NAMES_AGAIN  1000        /* ms between changes */
@@ -203,6 +204,7 @@ ngx_adm_name_copy_locked(ngx_adm_named_t *named, ngx_adm_name_t *name)
 
     if (named->has_room) {
         named->room = en->room->room;
+        named->there = en->active ? ngx_adm_there_waiting_locked(en->room) : 0;
 
         if (en->active) {
             named->age = ngx_adm_since(en->room->synced);

@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     ngx_adm_event_state_t  state;
     ngx_adm_room_t         room;
+    int64_t                there;    /* who waits in it and is there */
     ngx_adm_tally_t        tally;
     ngx_msec_t             age;      /* since the last answer */
     unsigned               queue:1;  /* it has, or had, one */

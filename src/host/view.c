@@ -20,6 +20,7 @@
 #include "../base/clock.h"
 #include "event_node.h"
 #include "gone.h"
+#include "range.h"
 #include "view.h"
 
 
@@ -81,8 +82,6 @@ static ngx_adm_view_node_t *ngx_adm_view_want_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 static ngx_uint_t ngx_adm_view_is_good_locked(ngx_adm_event_node_t *en,
     ngx_adm_view_node_t *vn);
-static int64_t ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
-    ngx_uint_t *exact);
 static int64_t ngx_adm_view_rank(ngx_adm_view_news_t *news, ngx_uint_t point);
 static ngx_uint_t ngx_adm_view_reach(ngx_adm_event_conf_t *conf);
 static ngx_int_t ngx_adm_view_points_locked(ngx_adm_zone_t *zone,
@@ -336,11 +335,7 @@ ngx_adm_view_is_good_locked(ngx_adm_event_node_t *en, ngx_adm_view_node_t *vn)
 }
 
 
-/*
- * Who has that score, or would have; 0: it is later than all of the line.
- */
-
-static int64_t
+int64_t
 ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
     ngx_uint_t *exact)
 {
@@ -548,6 +543,7 @@ ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
 
     } else {
         vn->told = ngx_max(vn->told, news->told);
+        ngx_adm_view_pace_locked(zone, en, &vn->news, news);
     }
 
     if (news->told < news->clock) {
@@ -627,7 +623,9 @@ ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
         vn->room = size;
     }
 
-    ngx_memcpy(points, news->points, news->npoints * sizeof(int64_t));
+    if (news->npoints) {
+        ngx_memcpy(points, news->points, news->npoints * sizeof(int64_t));
+    }
 
     vn->news = *news;
     vn->news.points = points;

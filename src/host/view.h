@@ -136,6 +136,14 @@ typedef struct {
     int64_t                    *points;
 } ngx_adm_view_news_t;
 
+/* who has that score, or would have; 0: it is later than all of the line */
+int64_t ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
+    ngx_uint_t *exact);
+
+/* how the line went from one to the next */
+void ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    ngx_adm_view_news_t *was, ngx_adm_view_news_t *is);
+
 /* for a step that is about to be made, and what it brought */
 void ngx_adm_view_from(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_view_scan_t *scan);

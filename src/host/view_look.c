@@ -11,7 +11,11 @@
 #include <ngx_core.h>
 
 #include "event_node.h"
+#include "range.h"
 #include "view.h"
+
+
+#define NGX_ADM_VIEW_PACE  3000000       /* us between two views, at most */
 
 
 ngx_int_t
@@ -29,4 +33,46 @@ ngx_adm_view_look(ngx_str_t *event, ngx_adm_view_who_t *who,
     ngx_adm_zone_unlock(ngx_adm_zone);
 
     return rc;
+}
+
+
+/*
+ * Whoever was the last is further ahead by those who were let in and those who
+ * left.
+ */
+
+void
+ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    ngx_adm_view_news_t *was, ngx_adm_view_news_t *is)
+{
+    int64_t     us, passed, position;
+    ngx_uint_t  exact;
+
+    us = is->clock - was->clock;
+    passed = is->admitted - was->admitted;
+
+    if (en->held
+        || was->npoints == 0
+        || was->size == 0
+        || is->threshold == 0
+        || us <= 0
+        || us > NGX_ADM_VIEW_PACE
+        || passed < 0)
+    {
+        return;
+    }
+
+    position = is->npoints ? ngx_adm_view_position(is,
+                                          was->points[was->npoints - 1], &exact)
+                           : 0;
+
+    if (position == 0) {
+
+        /* no longer there, nor anybody behind */
+
+        position = is->size;
+    }
+
+    ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_QUEUE, us, passed * 1000,
+                              was->size - position - passed, was->size);
 }

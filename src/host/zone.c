@@ -10,6 +10,8 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include <sys/wait.h>
+
 #include "zone.h"
 
 
@@ -21,6 +23,9 @@
 #define NGX_ADM_ZONE_STEP  128
 #define NGX_ADM_ZONE_REST  50
 
+/* to have the lock, before the master looks who holds it */
+#define NGX_ADM_ZONE_TRIES  100
+
 
 /*
  * What is inside happens while "inside" says so, in the eyes of whoever finds
@@ -31,6 +36,7 @@
     __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 
+static void ngx_adm_zone_take(ngx_shmtx_t *mutex);
 static ngx_int_t ngx_adm_zone_init(ngx_shm_zone_t *shm_zone, void *data);
 static size_t ngx_adm_zone_part_size(ngx_adm_zone_part_t *part, size_t size);
 static void ngx_adm_zone_make_parts(ngx_adm_zone_t *zone);
@@ -305,7 +311,12 @@ ngx_adm_zone_alloc_locked(ngx_adm_zone_t *zone, size_t size)
 void
 ngx_adm_zone_lock(ngx_adm_zone_t *zone)
 {
-    ngx_shmtx_lock(&zone->shpool->mutex);
+    if (ngx_process == NGX_PROCESS_MASTER) {
+        ngx_adm_zone_take(&zone->shpool->mutex);
+
+    } else {
+        ngx_shmtx_lock(&zone->shpool->mutex);
+    }
 
     if (zone->sh->inside) {
         zone->sh->made_anew++;
@@ -315,6 +326,59 @@ ngx_adm_zone_lock(ngx_adm_zone_t *zone)
 
     zone->sh->inside = 1;
     ngx_adm_zone_order();
+}
+
+
+/*
+ * The master frees what a worker held that died, but by the signal of its
+ * death, which it has blocked while it reads a configuration and copies a zone.
+ * If it waited for such a lock then, it would for ever, so it looks for itself
+ * whether who holds it has ended, and leaves the rest to NGINX.
+ */
+
+static void
+ngx_adm_zone_take(ngx_shmtx_t *mutex)
+{
+#if (NGX_HAVE_ATOMIC_OPS)
+
+    siginfo_t   si;
+    ngx_pid_t   pid;
+    ngx_uint_t  i;
+
+    for ( ;; ) {
+
+        for (i = 0; i < NGX_ADM_ZONE_TRIES; i++) {
+
+            if (ngx_shmtx_trylock(mutex)) {
+                return;
+            }
+
+            ngx_sched_yield();
+        }
+
+        pid = (ngx_pid_t) *mutex->lock;
+
+        if (pid == 0) {
+            continue;
+        }
+
+        si.si_pid = 0;
+
+        if (waitid(P_PID, (id_t) pid, &si, WEXITED|WNOHANG|WNOWAIT) == 0
+            ? si.si_pid == pid
+            : kill(pid, 0) == -1 && ngx_errno == NGX_ESRCH)
+        {
+            (void) ngx_shmtx_force_unlock(mutex, pid);
+        }
+    }
+
+#else
+
+    /* a file, whose lock ends with who holds it */
+
+    ngx_shmtx_lock(mutex);
+
+#endif
 }
 
 

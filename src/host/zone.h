@@ -29,7 +29,7 @@
 #include "../base/hash.h"
 
 
-#define NGX_ADM_ZONE_PARTS  32       /* at most */
+#define NGX_ADM_ZONE_PARTS  36       /* at most */
 
 
 typedef struct ngx_adm_event_node_s  ngx_adm_event_node_t;

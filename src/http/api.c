@@ -16,6 +16,7 @@
 #include "../host/line.h"
 #include "../host/room_state.h"
 #include "api.h"
+#include "headers.h"
 #include "origin.h"
 #include "respond.h"
 #include "sale.h"
@@ -276,6 +277,18 @@ ngx_adm_arg_flag(ngx_http_request_t *r, const char *name)
 }
 
 
+ngx_uint_t
+ngx_adm_is_beacon(ngx_http_request_t *r)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_adm_header(r, "sec-fetch-mode");
+
+    return (h && ngx_adm_str_is(&h->value, "no-cors"))
+           || ngx_adm_arg_flag(r, "beacon");
+}
+
+
 ngx_msec_t
 ngx_adm_api_deadline(ngx_adm_api_call_t *call)
 {
@@ -298,7 +311,7 @@ ngx_adm_api_unavailable(ngx_http_request_t *r)
 
 
 ngx_int_t
-ngx_adm_api_sold_out(ngx_adm_api_call_t *call)
+ngx_adm_api_sold_out(ngx_adm_api_call_t *call, ngx_adm_tier_e tier)
 {
     ngx_str_t  notice;
 
@@ -315,6 +328,8 @@ ngx_adm_api_sold_out(ngx_adm_api_call_t *call)
         notice.data++;
         notice.len--;
     }
+
+    ngx_adm_count(NGX_ADM_COUNT_SOLD_OUT + tier);
 
     return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT, "SOLD_OUT",
                                  "Sold out", notice.len ? &notice : NULL);

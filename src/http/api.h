@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "../base/counter.h"
 #include "ctx.h"
 
 
@@ -97,6 +98,9 @@ ngx_int_t ngx_adm_arg_number(ngx_http_request_t *r, const char *name,
 /* whether it is "1" */
 ngx_uint_t ngx_adm_arg_flag(ngx_http_request_t *r, const char *name);
 
+/* a page says so as it goes away, and may come back, as when it is refreshed */
+ngx_uint_t ngx_adm_is_beacon(ngx_http_request_t *r);
+
 /* by when it has to be answered, if Redis answers or not: ms, from now */
 ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
 
@@ -104,7 +108,7 @@ ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_api_unavailable(ngx_http_request_t *r);
 
 /* 409: all seats are sold */
-ngx_int_t ngx_adm_api_sold_out(ngx_adm_api_call_t *call);
+ngx_int_t ngx_adm_api_sold_out(ngx_adm_api_call_t *call, ngx_adm_tier_e tier);
 
 /* 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG; of tickets
    _BEFORE and _CLOSED too: 403 */

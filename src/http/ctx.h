@@ -28,6 +28,7 @@ typedef struct ngx_adm_limits_s  ngx_adm_limits_t;
 typedef ngx_int_t (*ngx_adm_limits_headers_pt)(ngx_http_request_t *r,
     ngx_adm_limits_t *limits);
 typedef struct ngx_adm_credentials_s  ngx_adm_credentials_t;
+typedef struct ngx_adm_backend_s  ngx_adm_backend_t;
 
 
 typedef struct {
@@ -131,6 +132,8 @@ typedef struct {
     ngx_str_t               uri;         /* as the request came, see
                                             $admission_uri; len 0: not noted */
 
+    ngx_adm_backend_t      *backend;     /* of backend.c: how it is measured;
+                                            NULL: it is not */
     struct ngx_adm_unseen_s    *unseen;  /* room/unseen.c: it is to pass a room
                                             on standby; NULL: it did not try */
 

@@ -15,6 +15,7 @@
 #include "../base/text.h"
 #include "deny.h"
 #include "headers.h"
+#include "hold.h"
 #include "respond.h"
 #include "return.h"
 #include "sale.h"
@@ -60,6 +61,10 @@ ngx_adm_deny(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
     if (reason == ngx_adm_reason(UNKNOWN_EVENT)) {
         return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "UNKNOWN_EVENT",
                                      "No such event", NULL);
+    }
+
+    if (reason == ngx_adm_reason(HELD)) {
+        return ngx_adm_hold_refuse(r, event);
     }
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);

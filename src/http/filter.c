@@ -5,9 +5,11 @@
  * The header filter: how much of a rate limit is left and when to come back,
  * who may read the module's own answers, the policy of a page, what may be
  * stored of gated answers, and that nothing may of the module's own; and a
- * backend's command, which is not for the client.  It runs
- * after "add_header" and "expires", so that neither makes a denial last, and no
- * other policy keeps a page from being shown.
+ * backend's command, which is not for the client, and how long it took.  It
+ * runs after "add_header" and "expires", so that neither makes a denial last,
+ * and no other policy keeps a page from being shown.
+ *
+ * And a filter of the request's body, which sees the end of it.
  */
 
 
@@ -16,6 +18,7 @@
 #include <ngx_http.h>
 
 #include "../base/compat.h"
+#include "backend.h"
 #include "command.h"
 #include "cors.h"
 #include "ctx.h"
@@ -25,6 +28,8 @@
 static ngx_int_t ngx_adm_filter_policy(ngx_http_request_t *r,
     ngx_str_t *policy);
 static void ngx_adm_filter_no_store(ngx_http_request_t *r);
+static ngx_int_t ngx_adm_request_body_filter(ngx_http_request_t *r,
+    ngx_chain_t *in);
 static ngx_int_t ngx_adm_filter_init(ngx_conf_t *cf);
 
 
@@ -60,6 +65,7 @@ ngx_module_t  ngx_http_admission_filter_module = {
 
 
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
+static ngx_http_request_body_filter_pt   ngx_http_next_request_body_filter;
 
 
 static ngx_int_t
@@ -83,6 +89,8 @@ ngx_adm_header_filter(ngx_http_request_t *r)
     if (ctx == NULL) {
         return ngx_http_next_header_filter(r);
     }
+
+    ngx_adm_backend_end(r, ctx);
 
     if (ctx->limits && ctx->limits_headers(r, ctx->limits) != NGX_OK) {
         return NGX_ERROR;
@@ -189,8 +197,33 @@ ngx_adm_filter_no_store(ngx_http_request_t *r)
 
 
 static ngx_int_t
+ngx_adm_request_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
+{
+    ngx_chain_t    *cl;
+    ngx_adm_ctx_t  *ctx;
+
+    ctx = (r == r->main) ? ngx_adm_ctx(r) : NULL;
+
+    if (ctx && ctx->backend) {
+
+        for (cl = in; cl; cl = cl->next) {
+
+            if (cl->buf->last_buf) {
+                ngx_adm_backend_sent(ctx);
+            }
+        }
+    }
+
+    return ngx_http_next_request_body_filter(r, in);
+}
+
+
+static ngx_int_t
 ngx_adm_filter_init(ngx_conf_t *cf)
 {
+    ngx_http_next_request_body_filter = ngx_http_top_request_body_filter;
+    ngx_http_top_request_body_filter = ngx_adm_request_body_filter;
+
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_adm_header_filter;
 

@@ -76,6 +76,22 @@ ngx_adm_respond_text(ngx_http_request_t *r, const char *type, ngx_chain_t *out,
 
 
 ngx_int_t
+ngx_adm_respond_page(ngx_http_request_t *r, ngx_uint_t status,
+    ngx_str_t *body)
+{
+    if (ngx_adm_respond_start(r, status) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&r->headers_out.content_type, "text/html; charset=utf-8");
+    r->headers_out.content_type_len = sizeof("text/html") - 1;
+    r->headers_out.content_type_lowcase = NULL;
+
+    return ngx_adm_respond_send(r, body);
+}
+
+
+ngx_int_t
 ngx_adm_respond_events(ngx_http_request_t *r)
 {
     ngx_int_t  rc;

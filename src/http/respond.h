@@ -34,6 +34,10 @@ ngx_int_t ngx_adm_respond_public(ngx_http_request_t *r, ngx_str_t *body);
 ngx_int_t ngx_adm_respond_text(ngx_http_request_t *r, const char *type,
     ngx_chain_t *out, off_t size);
 
+/* an HTML page; body is the caller's, of r->pool */
+ngx_int_t ngx_adm_respond_page(ngx_http_request_t *r, ngx_uint_t status,
+    ngx_str_t *body);
+
 /*
  * The header of an event stream.  NGX_OK: what it tells may follow, and is to
  * be flushed; anything else is for the content handler to return.

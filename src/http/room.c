@@ -14,6 +14,7 @@
 #include "../base/clock.h"
 #include "../base/reason.h"
 #include "../base/text.h"
+#include "../host/draw.h"
 #include "../host/room_list.h"
 #include "../host/sale.h"
 #include "credentials.h"
@@ -141,13 +142,27 @@ ngx_int_t
 ngx_adm_tier1_find(ngx_http_request_t *r, ngx_str_t *event, int64_t activation,
     ngx_adm_claims_t **claims, const char **why)
 {
+    ngx_int_t               rc;
+    ngx_adm_main_conf_t    *mcf;
+    ngx_adm_event_conf_t   *conf;
     ngx_adm_tier1_search_t  search;
 
     search.event = event;
     search.activation = activation;
 
-    return ngx_adm_credentials_find(r, NGX_ADM_TOKEN_TIER1, event,
-                                    ngx_adm_tier1_match, &search, claims, why);
+    rc = ngx_adm_credentials_find(r, NGX_ADM_TOKEN_TIER1, event,
+                                  ngx_adm_tier1_match, &search, claims, why);
+
+    if (rc == NGX_OK && (*claims)->lots) {
+        mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
+        conf = ngx_adm_event_conf(mcf, event);
+
+        ngx_adm_draw_heard(event, *claims,
+                           conf ? conf->session_max
+                                : mcf->event_default.session_max);
+    }
+
+    return rc;
 }
 
 

@@ -11,8 +11,12 @@
 #include <ngx_http.h>
 
 #include "../host/bucket.h"
+#include "../host/draw.h"
 #include "../host/event_work.h"
+#include "../host/follow.h"
+#include "../host/hold.h"
 #include "../host/revoked.h"
+#include "../host/sale.h"
 #include "../host/standby.h"
 #include "../host/streams.h"
 #include "../host/touch.h"
@@ -27,6 +31,10 @@
 
 
 static int64_t ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge,
+    ngx_adm_scrape_t *s, ngx_adm_named_t *named);
+static int64_t ngx_adm_event_gauge_backend(ngx_adm_event_gauge_e gauge,
+    ngx_adm_named_t *named);
+static int64_t ngx_adm_event_gauge_sale(ngx_adm_event_gauge_e gauge,
     ngx_adm_scrape_t *s, ngx_adm_named_t *named);
 static ngx_uint_t ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s,
     ngx_adm_named_t *named);
@@ -100,13 +108,15 @@ ngx_adm_gauge(one_address)
 
 ngx_adm_gauge(connections)
 {
-    return ngx_adm_redis_in_state(NGX_ADM_REDIS_OPEN);
+    return ngx_adm_redis_in_state(NGX_ADM_REDIS_OPEN,
+                                  ngx_adm_streams_killed);
 }
 
 
 ngx_adm_gauge(breakers)
 {
-    return ngx_adm_redis_in_state(ngx_adm_redis_breaker_open + i);
+    return ngx_adm_redis_in_state(ngx_adm_redis_breaker_open + i,
+                                  ngx_adm_streams_killed);
 }
 
 
@@ -188,6 +198,37 @@ ngx_adm_event_gauge_seats(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 }
 
 
+static int64_t
+ngx_adm_event_gauge_sale(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
+    ngx_adm_named_t *named)
+{
+    ngx_adm_room_t        *room;
+    ngx_adm_sale_t         sale;
+    ngx_adm_event_conf_t  *conf;
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_SALE_PHASE) {
+        conf = ngx_adm_event_conf(s->mcf, &named->id);
+
+        return ngx_adm_sale_get(&named->id,
+                                conf ? conf : &s->mcf->event_default, &sale)
+               == NGX_ADM_PHASE_NONE ? NGX_ADM_GAUGE_NONE
+                                     : (int64_t) sale.phase;
+    }
+
+    room = &named->room;
+
+    if (!named->has_room || room->order == NGX_ADM_ORDER_ARRIVAL) {
+        return NGX_ADM_GAUGE_NONE;
+    }
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_DRAW_MADE) {
+        return ngx_adm_draw_ready(room);
+    }
+
+    return ngx_adm_draw_counted(room) ? room->lots : NGX_ADM_GAUGE_NONE;
+}
+
+
 static ngx_uint_t
 ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s, ngx_adm_named_t *named)
 {
@@ -196,6 +237,30 @@ ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s, ngx_adm_named_t *named)
     conf = ngx_adm_event_conf(s->mcf, &named->id);
 
     return conf == NULL || ngx_adm_standby_unseen(&named->id, conf) != NGX_OK;
+}
+
+
+static int64_t
+ngx_adm_event_gauge_backend(ngx_adm_event_gauge_e gauge,
+    ngx_adm_named_t *named)
+{
+    ngx_adm_hold_t      hold;
+    ngx_adm_followed_t  followed;
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_HELD) {
+        return ngx_adm_hold_get(&named->id, &hold);
+    }
+
+    if (ngx_adm_follow_get(&named->id, &followed) != NGX_OK) {
+        return NGX_ADM_GAUGE_NONE;
+    }
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_BACKEND_LIMITED) {
+        return followed.told.why;
+    }
+
+    return followed.told.latency < 0 ? NGX_ADM_GAUGE_NONE
+                                     : followed.told.latency / 1000;
 }
 
 
@@ -210,11 +275,25 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
         return named->age;
     }
 
+    if (gauge == NGX_ADM_EVENT_GAUGE_BACKEND_LATENCY
+        || gauge == NGX_ADM_EVENT_GAUGE_BACKEND_LIMITED
+        || gauge == NGX_ADM_EVENT_GAUGE_HELD)
+    {
+        return ngx_adm_event_gauge_backend(gauge, named);
+    }
+
     if (gauge == NGX_ADM_EVENT_GAUGE_SLOTS
         || gauge == NGX_ADM_EVENT_GAUGE_SOLD
         || gauge == NGX_ADM_EVENT_GAUGE_SOLD_LOST)
     {
         return ngx_adm_event_gauge_seats(gauge, s, named);
+    }
+
+    if (gauge == NGX_ADM_EVENT_GAUGE_SALE_PHASE
+        || gauge == NGX_ADM_EVENT_GAUGE_DRAW_LOTS
+        || gauge == NGX_ADM_EVENT_GAUGE_DRAW_MADE)
+    {
+        return ngx_adm_event_gauge_sale(gauge, s, named);
     }
 
     if (gauge <= NGX_ADM_EVENT_GAUGE_QUEUE_THRESHOLD
@@ -251,6 +330,9 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     case NGX_ADM_EVENT_GAUGE_ROOM_WAITING:
         return room->active ? ngx_max(room->next - room->serving, 0) : 0;
 
+    case NGX_ADM_EVENT_GAUGE_ROOM_THERE:
+        return named->there;
+
     case NGX_ADM_EVENT_GAUGE_ROOM_NEXT:
         return room->next;
 
@@ -259,6 +341,10 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 
     case NGX_ADM_EVENT_GAUGE_ROOM_SHOWS:
         return room->active && ngx_adm_event_gauge_shows(s, named);
+
+    case NGX_ADM_EVENT_GAUGE_ROOM_COME:
+        return (room->active && room->shows > 0) ? room->shows / 10
+                                                 : NGX_ADM_GAUGE_NONE;
 
     default: /* NGX_ADM_EVENT_GAUGE_ROOM_RATE */
         return room->rate / 1000;

@@ -13,6 +13,7 @@
 #include "../host/event_work.h"
 #include "../host/lease.h"
 #include "../host/needs.h"
+#include "../host/streams.h"
 #include "../host/touch.h"
 #include "../http/respond.h"
 #include "../redis/shared.h"
@@ -144,7 +145,8 @@ ngx_adm_not_ready(ngx_adm_main_conf_t *mcf)
     }
 
     if (age > NGX_ADM_READY_OPEN
-        && ngx_adm_redis_in_state(ngx_adm_redis_breaker_open))
+        && ngx_adm_redis_in_state(ngx_adm_redis_breaker_open,
+                                  ngx_adm_streams_killed))
     {
         reasons |= NGX_ADM_READY_BREAKER;
     }

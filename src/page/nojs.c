@@ -22,6 +22,7 @@
 #include "../http/headers.h"
 #include "../http/respond.h"
 #include "../http/sale.h"
+#include "../room/told.h"
 #include "../room/visit.h"
 #include "nojs_text.h"
 #include "page.h"
@@ -38,6 +39,7 @@ typedef struct {
     ngx_adm_visit_t   visit;
     ngx_str_t        *values;
     ngx_str_t         target;
+    int64_t           ahead;         /* as it is told; 0: it is not */
     unsigned          shown:1;       /* the ticket's cookie is
                                         kept, as we saw */
 } ngx_adm_nojs_t;
@@ -59,7 +61,7 @@ static ngx_int_t ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
 static ngx_int_t ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state,
     ngx_uint_t status, ngx_uint_t seconds);
 static ngx_int_t ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds,
-    ngx_str_t *uri, ngx_uint_t ticket);
+    ngx_str_t *uri, ngx_uint_t ticket, int64_t ahead);
 
 
 ngx_int_t
@@ -146,7 +148,7 @@ ngx_adm_page_needs_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     /* it comes again by the address that it came by, and goes on by another */
 
     if (ngx_adm_nojs_refresh(r, NGX_ADM_NOJS_SAYS,
-                             &values[NGX_ADM_PAGE_NOJS_URI], 0)
+                             &values[NGX_ADM_PAGE_NOJS_URI], 0, 0)
         != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -359,12 +361,13 @@ ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs)
 static ngx_int_t
 ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
 {
-    int64_t              seconds, ahead;
+    int64_t              seconds, ahead, before;
     ngx_str_t           *values;
     ngx_uint_t           poll, paused;
     const char          *state;
     ngx_http_request_t  *r;
     ngx_adm_sale_t       sale;
+    ngx_adm_range_t      range;
     ngx_adm_visit_t     *visit;
     ngx_adm_standing_t  *standing;
 
@@ -374,8 +377,19 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     r = visit->call->request;
     ahead = standing->ahead;
 
-    seconds = ngx_adm_room_estimate(&standing->room, visit->call->conf, ahead);
-    paused = ngx_adm_room_paused(&standing->room);
+    before = ngx_adm_told_before(r);
+
+    if (before >= 0 && !standing->undrawn) {
+        ahead = ngx_min(ahead, before);
+    }
+
+    nojs->ahead = standing->undrawn ? 0 : ahead;
+
+    paused = (ngx_adm_told_range(&visit->call->event, visit->call->conf,
+                                 standing, ahead, 0, &range)
+              != NGX_OK);
+
+    seconds = paused ? 0 : range.wait;
 
     /* the visitor's own position is one of them */
 
@@ -399,7 +413,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
         ngx_str_set(&values[NGX_ADM_PAGE_MINUTES], "-");
     }
 
-    poll = ahead ? ngx_adm_room_next_poll(ahead) : 1;
+    poll = standing->admitted ? 1 : ngx_adm_room_next_poll(standing->ahead);
 
     state = paused ? "waiting paused" : "waiting";
 
@@ -543,7 +557,7 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
     if (seconds
         && ngx_adm_nojs_refresh(r, seconds,
                                 &values[NGX_ADM_PAGE_NOJS_URI],
-                                nojs->visit.ticket != NULL)
+                                nojs->visit.ticket != NULL, nojs->ahead)
            != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -554,23 +568,34 @@ ngx_adm_nojs_send(ngx_adm_nojs_t *nojs, const char *state, ngx_uint_t status,
 }
 
 
-/* ticket: the answer has one, so the next request shows it if it can */
+/*
+ * ticket: the answer has one, so the next request shows it if it can.  ahead:
+ * what is told, so that the next answer does not tell more.
+ */
 
 static ngx_int_t
 ngx_adm_nojs_refresh(ngx_http_request_t *r, ngx_uint_t seconds, ngx_str_t *uri,
-    ngx_uint_t ticket)
+    ngx_uint_t ticket, int64_t ahead)
 {
-    ngx_str_t  value;
+    u_char     *p;
+    ngx_str_t   value;
 
-    value.data = ngx_pnalloc(r->pool, NGX_INT_T_LEN
-                                      + sizeof("; url=&again=1") - 1
-                                      + uri->len);
-    if (value.data == NULL) {
+    p = ngx_pnalloc(r->pool, NGX_INT_T_LEN + NGX_INT64_LEN
+                             + sizeof("; url=&again=1&ahead=") - 1 + uri->len);
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    value.len = ngx_sprintf(value.data, "%ui; url=%V%s", seconds, uri,
-                            ticket ? "&again=1" : "") - value.data;
+    value.data = p;
+
+    p = ngx_sprintf(p, "%ui; url=%V%s", seconds, uri,
+                    ticket ? "&again=1" : "");
+
+    if (ahead) {
+        p = ngx_sprintf(p, "&ahead=%L", ahead);
+    }
+
+    value.len = p - value.data;
 
     return ngx_adm_add_header(r, "Refresh", &value);
 }

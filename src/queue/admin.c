@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "../http/body.h"
+#include "../http/follow.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
 #include "api.h"
@@ -147,17 +148,25 @@ static ngx_int_t
 ngx_adm_queue_admin_answer(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer)
 {
-    ngx_str_t  json;
+    ngx_str_t  json, members;
 
     switch (call->route->what) {
 
     case NGX_ADM_QUEUE_LOOK:
-        return ngx_adm_api_json(call->request, call->event.len,
+
+        if (ngx_adm_follow_members(call->request->pool, &call->event,
+                                   call->conf, -1, answer->threshold,
+                                   &members) != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        return ngx_adm_api_json(call->request, call->event.len + members.len,
                    "{\"eventId\":\"%V\",\"queueSize\":%L,"
-                   "\"currentUsers\":%L,\"threshold\":%L,\"available\":%L}",
+                   "\"currentUsers\":%L,\"threshold\":%L,\"available\":%L%V}",
                    &call->event, answer->size, answer->active,
                    answer->threshold,
-                   ngx_max(answer->threshold - answer->active, 0));
+                   ngx_max(answer->threshold - answer->active, 0), &members);
 
     case NGX_ADM_QUEUE_CLEAR:
         return ngx_adm_api_json(call->request, 0,

@@ -54,7 +54,7 @@ ngx_adm_queue_answer(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
                                    NULL);
 
     case NGX_ADM_QUEUE_SOLD_OUT:
-        return ngx_adm_api_sold_out(call);
+        return ngx_adm_api_sold_out(call, NGX_ADM_TIER_2);
 
     default: /* NOT_IN, WAITING, ACTIVE, READY */
         return ngx_adm_queue_stands(call, answer);

@@ -44,6 +44,7 @@ typedef struct {
     ngx_adm_queue_ask_t     ask;
     ngx_adm_queue_join_t    join;        /* of a check */
     ngx_adm_queue_guest_t   guest;
+    ngx_msec_t              deadline;    /* of all that Redis is asked */
 } ngx_adm_queue_check_t;
 
 
@@ -375,7 +376,7 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     ask->looks = (call->route->handler == ngx_adm_queue_stream_handler);
 
     if (ngx_adm_queue_line_sold(ask)) {
-        return ngx_adm_api_sold_out(call);
+        return ngx_adm_api_sold_out(call, NGX_ADM_TIER_2);
     }
 
     full = ngx_adm_queue_known_full(ask);
@@ -399,6 +400,10 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
                    "places %ui, entry token %d", &call->event, ask->mode,
                    ask->nplaces, ask->entry != NULL);
 
+    if (qc->deadline == 0) {
+        qc->deadline = ngx_adm_api_deadline(call);
+    }
+
     if (ngx_adm_together_may(ask)) {
         join = ngx_adm_together(ask, ngx_adm_queue_done, call);
 
@@ -420,7 +425,18 @@ ngx_adm_queue_send_alone(ngx_adm_api_call_t *call)
 
     qc = call->data;
 
+    /* what was asked before, maybe with others, took a part of the time */
+
+    if (ngx_adm_redis) {
+        ngx_adm_redis_until(ngx_adm_redis, qc->deadline);
+    }
+
     pending = ngx_adm_queue_ask(&qc->ask, ngx_adm_queue_done, call);
+
+    if (ngx_adm_redis) {
+        ngx_adm_redis_until(ngx_adm_redis, 0);
+    }
+
     if (pending == NULL && qc->guest.unlisted) {
         ngx_adm_unlisted_failed(&qc->guest.user, 0);
     }

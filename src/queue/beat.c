@@ -21,6 +21,9 @@
 
 
 #define NGX_ADM_BEAT_DELAY  800          /* ms */
+#define NGX_ADM_BEAT_CLOSED 20           /* a stream: who comes by a gate of
+                                            another worker after it must not
+                                            be told of before */
 #define NGX_ADM_BEATS       250          /* of a call, at most: less than 1 ms
                                             of Redis */
 
@@ -37,6 +40,10 @@
 #define NGX_ADM_BEAT_COMES  30000
 #define NGX_ADM_BEAT_OFTEN  1000
 
+/* ms that a call may take, whatever others may: a worker that leaves stays for
+   it, and what is lost with it is said again */
+#define NGX_ADM_BEAT_CALL   5000
+
 /* users of whom a worker keeps when they were reported last, at most: of others
    it is said more often */
 #define NGX_ADM_BEAT_CAME   8192
@@ -49,6 +56,7 @@ typedef struct {
     ngx_pool_t                *pool;     /* of all of it */
     ngx_array_t                groups;   /* of arguments: ngx_str_t */
     ngx_uint_t                 n;
+    ngx_uint_t                 batch;    /* which, and since which close */
     ngx_uint_t                 comes;    /* of these, and */
     ngx_uint_t                 closes;
     ngx_msec_t                 leave;    /* the longest time until one of them
@@ -60,6 +68,7 @@ typedef struct {
 typedef struct {
     uint64_t                   key;      /* of event, user and session */
     ngx_msec_t                 at;
+    ngx_uint_t                 batch;
 } ngx_adm_came_t;
 
 
@@ -83,6 +92,9 @@ static ngx_adm_came_t     ngx_adm_came[NGX_ADM_BEAT_CAME];
 /* another one after a call failed: all that it said is to be said again */
 static uint64_t           ngx_adm_came_seed;
 
+/* another one for each beats, and after a stream was closed */
+static ngx_uint_t         ngx_adm_beat_batch;
+
 
 ngx_int_t
 ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
@@ -97,9 +109,11 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
 void
 ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 {
-    uint64_t         key;
-    ngx_msec_t       often;
-    ngx_adm_came_t  *came;
+    uint64_t          key;
+    ngx_msec_t        often;
+    ngx_uint_t        batch;
+    ngx_adm_came_t   *came;
+    ngx_adm_beats_t  *beats;
 
     if (entry->uid.len == 0 || entry->adm <= 0) {
         return;
@@ -113,8 +127,23 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
 
     came = &ngx_adm_came[key % NGX_ADM_BEAT_CAME];
+    batch = 0;
 
-    if (came->key == key && ngx_current_msec - came->at < often) {
+    if (conf->leave_on_close && ngx_adm_redis) {
+
+        /* what was sent was said before a stream that is closed since */
+
+        beats = ngx_adm_beats(&entry->sub);
+        if (beats == NULL) {
+            return;
+        }
+
+        batch = beats->batch;
+    }
+
+    if (came->key == key && came->batch == batch
+        && ngx_current_msec - came->at < often)
+    {
         return;
     }
 
@@ -123,6 +152,7 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     {
         came->key = key;
         came->at = ngx_current_msec;
+        came->batch = batch;
     }
 }
 
@@ -186,11 +216,19 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
 
     } else if (what == NGX_ADM_BEAT_CLOSE) {
         beats->closes++;
+        beats->batch = ++ngx_adm_beat_batch;
         beats->leave = ngx_max(beats->leave, (ngx_msec_t) n);
     }
 
     if (beats->n == NGX_ADM_BEATS || ngx_exiting) {
         ngx_adm_beats_send(beats);
+
+    } else if (what == NGX_ADM_BEAT_CLOSE
+               && (ngx_msec_int_t) (beats->send.timer.key - ngx_current_msec)
+                  > NGX_ADM_BEAT_CLOSED)
+    {
+        ngx_del_timer(&beats->send);
+        ngx_add_timer(&beats->send, NGX_ADM_BEAT_CLOSED);
     }
 
     return NGX_OK;
@@ -242,6 +280,8 @@ ngx_adm_beats(ngx_str_t *event)
 
     beats->sn.node.key = hash;
 
+    beats->batch = ++ngx_adm_beat_batch;
+
     beats->send.handler = ngx_adm_beats_timer;
     beats->send.data = beats;
     beats->send.log = ngx_cycle->log;
@@ -271,6 +311,8 @@ ngx_adm_beats_timer(ngx_event_t *ev)
 static void
 ngx_adm_beats_send(ngx_adm_beats_t *beats)
 {
+    ngx_adm_redis_call_t  *call;
+
     if (beats->send.timer_set) {
         ngx_del_timer(&beats->send);
     }
@@ -282,11 +324,15 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
     ngx_adm_count_n(NGX_ADM_COUNT_GATE_COMES, beats->comes);
     ngx_adm_count_n(NGX_ADM_COUNT_STREAM_LEAVES, beats->closes);
 
-    if (ngx_adm_queue_beat(&beats->sn.str, beats->conf, beats->n,
-                           beats->groups.elts, beats->leave,
-                           ngx_adm_beats_done, beats)
-        == NULL)
-    {
+    ngx_adm_redis_until(ngx_adm_redis, ngx_current_msec + NGX_ADM_BEAT_CALL);
+
+    call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, beats->n,
+                              beats->groups.elts, beats->leave,
+                              ngx_adm_beats_done, beats);
+
+    ngx_adm_redis_until(ngx_adm_redis, 0);
+
+    if (call == NULL) {
         ngx_adm_came_seed++;
         ngx_destroy_pool(beats->pool);
     }

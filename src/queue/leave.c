@@ -11,18 +11,15 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "../base/text.h"
 #include "../host/unlisted.h"
 #include "../http/body.h"
 #include "../http/entry.h"
-#include "../http/headers.h"
 #include "../http/once.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
 #include "api.h"
 
 
-static ngx_uint_t ngx_adm_queue_is_beacon(ngx_http_request_t *r);
 static ngx_int_t ngx_adm_queue_leaves_once(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_queue_leaves(ngx_adm_once_t *once);
 static ngx_int_t ngx_adm_queue_left_again(ngx_adm_once_t *once,
@@ -44,7 +41,7 @@ ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
         return rc;
     }
 
-    call->value = ngx_adm_queue_is_beacon(call->request);
+    call->value = ngx_adm_is_beacon(call->request);
 
     if (!call->value) {
         return ngx_adm_body_read(call, ngx_adm_queue_leaves_once);
@@ -58,18 +55,6 @@ ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
     }
 
     return ngx_adm_queue_leaves_once(call);
-}
-
-
-static ngx_uint_t
-ngx_adm_queue_is_beacon(ngx_http_request_t *r)
-{
-    ngx_table_elt_t  *h;
-
-    h = ngx_adm_header(r, "sec-fetch-mode");
-
-    return (h && ngx_adm_str_is(&h->value, "no-cors"))
-           || ngx_adm_arg_flag(r, "beacon");
 }
 
 

@@ -393,6 +393,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     void *data)
 {
     ngx_uint_t             i, brief;
+    ngx_adm_hold_t         hold;
     ngx_adm_sale_set_t     set;
     ngx_adm_event_now_t    now;
     ngx_adm_queue_call_t  *qc;
@@ -405,6 +406,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
 
     ngx_adm_event_get(event, &state, &now);
     ngx_adm_sale_known(event, &set);
+    ngx_adm_hold_get(event, &hold);
 
     qc->life = now.life;
     qc->keep = ngx_adm_queue_keep(conf->token_ttl);
@@ -439,6 +441,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
     args->number[NGX_ADM_ARG_QUEUE_HOST_THRESHOLD] = state.threshold;
     args->number[NGX_ADM_ARG_QUEUE_HOST_SLOTS] = state.slots;
     args->number[NGX_ADM_ARG_QUEUE_HOST_SOLD] = state.sold;
+    args->number[NGX_ADM_ARG_QUEUE_HOST_HOLD] = hold.held;
     args->number[NGX_ADM_ARG_QUEUE_HOST_SALE] = set.version;
     args->number[NGX_ADM_ARG_QUEUE_HOST_STARTS] =
                           set.opens < 0 ? -1 : ngx_max(set.opens, set.starts);

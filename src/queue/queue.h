@@ -20,6 +20,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/hold.h"
 #include "../host/sale.h"
 #include "../host/settings.h"
 #include "../redis/script.h"
@@ -116,6 +117,7 @@ typedef struct {
                                             steps, too */
     int64_t                   notice;    /* version; 0: there is none */
     ngx_adm_sale_set_t        sale;      /* times that an operator set */
+    ngx_adm_hold_t            hold;      /* likewise, that it is held */
     ngx_uint_t                more;      /* bool: it has not told of all who are
                                             there */
 } ngx_adm_queue_answer_t;

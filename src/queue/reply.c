@@ -353,6 +353,10 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
     r->answer.sale.starts = v[NGX_ADM_DID_QUEUE_STEP_STARTS];
     r->answer.sale.closes = v[NGX_ADM_DID_QUEUE_STEP_CLOSES];
 
+    r->answer.hold.version = v[NGX_ADM_DID_QUEUE_STEP_HOLD];
+    r->answer.hold.held = v[NGX_ADM_DID_QUEUE_STEP_HELD];
+    r->answer.hold.since = v[NGX_ADM_DID_QUEUE_STEP_SINCE];
+
     r->scan.waiting = v[NGX_ADM_DID_QUEUE_STEP_WAITING];
     r->scan.inside = v[NGX_ADM_DID_QUEUE_STEP_INSIDE];
 

@@ -15,6 +15,8 @@
 #include "../host/errands.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
+#include "../host/follow.h"
+#include "../host/hold.h"
 #include "../host/notice.h"
 #include "../host/sale.h"
 #include "../host/settings.h"
@@ -168,8 +170,11 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             ngx_adm_watchful();
         }
 
+        ngx_adm_follow_watch(&errand->event, errand->conf);
+
         again = ngx_adm_notice_heard(&errand->event, answer->notice);
         ngx_adm_sale_heard(&errand->event, &answer->sale);
+        ngx_adm_hold_heard(&errand->event, errand->conf, &answer->hold);
 
         if (answer->score || answer->more) {
             stepped.delay = 0;
@@ -196,6 +201,7 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             || state.slots >= 0
             || (errand->conf->slots >= 0 && state.sold > 0)
             || answer->notice
+            || answer->hold.held
             || answer->sale.opens >= 0)
         {
             /* hosts are told by the list alone that it was named, or sold */

@@ -66,7 +66,6 @@ ngx_adm_together_may(ngx_adm_queue_ask_t *ask)
     ngx_adm_event_state_t  state;
 
     if (ask->mode != NGX_ADM_QUEUE_CHECK
-        || ask->looks
         || ask->nplaces
         || ask->entry
         || ask->tier1

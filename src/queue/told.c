@@ -12,12 +12,17 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "../host/range.h"
 #include "../http/sale.h"
 #include "told.h"
 
 
+/* 1/1000 a second, while none is measured, as queue_estimate() has it */
+#define NGX_ADM_QUEUE_SOME  50000
+
 /* names of members, and numbers */
-#define NGX_ADM_QUEUE_TOLD_SIZE  (256 + 8 * NGX_INT64_LEN)
+#define NGX_ADM_QUEUE_TOLD_SIZE                                               \
+    (256 + 8 * NGX_INT64_LEN + NGX_ADM_RANGE_TEXT)
 
 
 static ngx_int_t ngx_adm_queue_told_out(ngx_adm_queue_told_t *told,
@@ -26,6 +31,8 @@ static ngx_int_t ngx_adm_queue_told_out(ngx_adm_queue_told_t *told,
 static ngx_int_t ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats, ngx_pool_t *pool,
     ngx_str_t *json);
+static void ngx_adm_queue_told_range(ngx_adm_queue_told_t *told,
+    ngx_adm_queue_answer_t *answer, int64_t rest, u_char *text);
 static ngx_int_t ngx_adm_queue_told_place(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_pool_t *pool);
 static ngx_int_t ngx_adm_queue_told_active(ngx_adm_queue_told_t *told,
@@ -100,6 +107,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats, ngx_pool_t *pool,
     ngx_str_t *json)
 {
+    u_char           wait[NGX_ADM_RANGE_TEXT];
     int64_t          size;
     ngx_str_t       *info;
     const char      *status, *taken;
@@ -121,6 +129,8 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 
     (void) ngx_adm_sale_get(told->event, told->conf, &sale);
 
+    ngx_adm_queue_told_range(told, answer, ngx_adm_sale_rest(&sale), wait);
+
     /* who is passed over is not in the line that was counted */
 
     size = ngx_max(answer->size, answer->position);
@@ -129,21 +139,52 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
                info->len + told->token.len + told->notice.len,
                "{\"status\":\"%s\",\"queued\":true%s,\"position\":%L,"
                "\"peopleAhead\":%L,\"peopleBehind\":%L,\"queueSize\":%L,"
-               "\"estimatedWait\":%L,\"nextPoll\":%ui,\"currentUsers\":%L,"
+               "%s,\"nextPoll\":%ui,\"currentUsers\":%L,"
                "\"threshold\":%L,\"eventInfo\":%V,\"place\":\"%V\"%V}",
                status, taken,
                answer->position,
                answer->position - 1,
                size - answer->position,
                size,
-               ngx_adm_queue_estimate(answer->position, answer->rate)
-               + ngx_adm_sale_rest(&sale),
+               (char *) wait,
                ngx_adm_sale_next_poll(&sale,
                    ngx_adm_queue_next_poll(answer->position, told->conf),
                    answer->size),
                answer->active,
                answer->threshold,
                info, &told->token, &told->notice);
+}
+
+
+/* ahead of the first measurement it is some rate, as far as anybody knows */
+
+static void
+ngx_adm_queue_told_range(ngx_adm_queue_told_t *told,
+    ngx_adm_queue_answer_t *answer, int64_t rest, u_char *text)
+{
+    ngx_adm_range_t  range;
+
+    if (answer->threshold == 0
+        || ngx_adm_range_stopped(told->event, told->conf, NGX_ADM_RANGE_QUEUE))
+    {
+        ngx_adm_range_text(NULL, text);
+        return;
+    }
+
+    ngx_adm_range_queue(told->event,
+                        answer->rate > 0 ? answer->rate : NGX_ADM_QUEUE_SOME,
+                        answer->position, &range);
+
+    if (answer->rate <= 0) {
+        range.wait = ngx_adm_queue_estimate(answer->position, answer->rate);
+        range.high = ngx_max(range.high, range.wait);
+    }
+
+    range.wait += rest;
+    range.low += rest;
+    range.high += rest;
+
+    ngx_adm_range_text(&range, text);
 }
 
 

@@ -53,6 +53,9 @@ struct ngx_adm_redis_s {
     ngx_queue_t                 free;
     ngx_uint_t                  nfree;
 
+    ngx_msec_t                  until;       /* deadline of calls; 0: their
+                                                own */
+
     unsigned                    closed:1;
     unsigned                    background:1;
 };
@@ -202,6 +205,12 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
     ngx_uint_t             n;
     ngx_adm_redis_call_t  *call;
 
+    if (redis->until
+        && (ngx_msec_int_t) (redis->until - ngx_current_msec) <= 0)
+    {
+        return NULL;
+    }
+
     n = argc;
     size = keys->text.len + ngx_adm_redis_args_size(argc, argv);
 
@@ -237,6 +246,13 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
     call->answer = ngx_adm_redis_answer;
     call->wait = redis->conf->timeout;
     call->deadline = ngx_current_msec + call->wait;
+
+    if (redis->until
+        && (ngx_msec_int_t) (redis->until - call->deadline) < 0)
+    {
+        call->deadline = redis->until;
+    }
+
     call->issued = ngx_adm_redis_clock();
 
     call->hops = 0;
@@ -294,6 +310,13 @@ ngx_uint_t
 ngx_adm_redis_one_node(ngx_adm_redis_t *redis)
 {
     return redis->cluster == NULL;
+}
+
+
+void
+ngx_adm_redis_until(ngx_adm_redis_t *redis, ngx_msec_t deadline)
+{
+    redis->until = deadline;
 }
 
 

@@ -93,6 +93,13 @@ ngx_int_t ngx_adm_redis_keys(ngx_adm_redis_keys_t *keys, ngx_uint_t n,
  */
 ngx_uint_t ngx_adm_redis_background(ngx_adm_redis_t *redis, ngx_uint_t on);
 
+/*
+ * Calls issued from now on have that deadline (of ngx_current_msec), where it
+ * is earlier than their own: what waits has had a part of its time.  0: they
+ * have their own.
+ */
+void ngx_adm_redis_until(ngx_adm_redis_t *redis, ngx_msec_t deadline);
+
 /* whether somebody waits for it, which is completed all the same */
 void ngx_adm_redis_want(ngx_adm_redis_call_t *call, ngx_uint_t wanted);
 

@@ -14,9 +14,6 @@
 #include "node.h"
 
 
-/* a question of the client's own waits no longer, whatever "timeout=" is */
-#define NGX_ADM_REDIS_ASK_MAX      1000           /* ms */
-
 /* that a name has no address is logged again after this time */
 #define NGX_ADM_REDIS_NAME_REMIND  60000          /* ms */
 
@@ -235,10 +232,9 @@ ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i, u_char *pos,
 
 ngx_int_t
 ngx_adm_redis_node_ask(ngx_adm_redis_node_t *node, ngx_str_t *command,
-    ngx_adm_redis_answer_pt answer, void *data)
+    ngx_msec_t wait, ngx_adm_redis_answer_pt answer, void *data)
 {
     ngx_int_t              rc;
-    ngx_msec_t             timeout;
     ngx_adm_redis_call_t  *call;
 
     call = ngx_calloc(sizeof(ngx_adm_redis_call_t), node->nodes->cycle->log);
@@ -246,10 +242,8 @@ ngx_adm_redis_node_ask(ngx_adm_redis_node_t *node, ngx_str_t *command,
         return NGX_ERROR;
     }
 
-    timeout = ngx_min(node->nodes->conf->timeout, NGX_ADM_REDIS_ASK_MAX);
-
-    call->deadline = ngx_current_msec + timeout;
-    call->wait = timeout;
+    call->deadline = ngx_current_msec + ngx_min(wait, NGX_ADM_REDIS_ASK_MAX);
+    call->wait = wait;
     call->answer = answer;
     call->data = data;
 

@@ -102,12 +102,16 @@ ngx_int_t ngx_adm_redis_node_send(ngx_adm_redis_node_t *node,
 void ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i,
     u_char *pos, u_char *last);
 
+/* ms, in which a question of the client's own is answered, or it is late */
+#define NGX_ADM_REDIS_ASK_MAX  1000
+
 /*
  * Sends a command of the client's own.  The answer comes with it as call->
- * data, and a call that is the handler's to free with ngx_free().
+ * data, and a call that is the handler's to free with ngx_free(), but for
+ * NGX_AGAIN: it is late.  The connection ends where there is none in "wait" ms.
  */
 ngx_int_t ngx_adm_redis_node_ask(ngx_adm_redis_node_t *node, ngx_str_t *command,
-    ngx_adm_redis_answer_pt answer, void *data);
+    ngx_msec_t wait, ngx_adm_redis_answer_pt answer, void *data);
 
 
 /* sets the timer, unless it is to come earlier anyway */

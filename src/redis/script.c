@@ -55,7 +55,9 @@ ngx_adm_script_t
     [NGX_ADM_CALL_DRAW] = ngx_adm_script(draw),
     [NGX_ADM_CALL_QUEUE_COMPLETE] = ngx_adm_script(queue_complete),
     [NGX_ADM_CALL_QUEUE_BEAT] = ngx_adm_script(queue_beat),
-    [NGX_ADM_CALL_QUEUE_JOIN] = ngx_adm_script(queue_join) };
+    [NGX_ADM_CALL_QUEUE_JOIN] = ngx_adm_script(queue_join),
+    [NGX_ADM_CALL_FOLLOW] = ngx_adm_script(follow),
+    [NGX_ADM_CALL_HOLD] = ngx_adm_script(hold) };
 
 
 static ngx_adm_script_text_t

@@ -245,11 +245,16 @@ static void
 ngx_adm_redis_sentinel_next(ngx_adm_redis_sentinel_t *sentinel)
 {
     ngx_uint_t                 n;
+    ngx_msec_t                 wait;
     ngx_adm_redis_node_t      *node;
     ngx_adm_redis_endpoint_t  *endpoint;
 
     endpoint = sentinel->conf.endpoints.elts;
     n = sentinel->conf.endpoints.nelts;
+
+    /* nobody else is on these connections: late is down */
+
+    wait = ngx_min(sentinel->conf.timeout, NGX_ADM_REDIS_ASK_MAX);
 
     while (sentinel->tried < n) {
 
@@ -257,7 +262,7 @@ ngx_adm_redis_sentinel_next(ngx_adm_redis_sentinel_t *sentinel)
                                      &endpoint[sentinel->first % n]);
 
         if (node
-            && ngx_adm_redis_node_ask(node, &sentinel->command,
+            && ngx_adm_redis_node_ask(node, &sentinel->command, wait,
                                       ngx_adm_redis_sentinel_answer,
                                       sentinel)
                == NGX_OK)

@@ -166,14 +166,18 @@ ngx_adm_redis_masters(uint32_t hash)
 
 
 ngx_uint_t
-ngx_adm_redis_in_state(ngx_uint_t state)
+ngx_adm_redis_in_state(ngx_uint_t state,
+    ngx_uint_t (*killed)(ngx_uint_t slot))
 {
     ngx_uint_t  i, n;
 
     n = 0;
 
     for (i = 0; i < NGX_MAX_PROCESSES; i++) {
-        n += ngx_adm_redis_shared->n[state][i];
+
+        if (ngx_adm_redis_shared->n[state][i] && !killed(i)) {
+            n += ngx_adm_redis_shared->n[state][i];
+        }
     }
 
     return n;

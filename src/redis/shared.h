@@ -89,7 +89,9 @@ ngx_int_t ngx_adm_redis_masters(uint32_t hash);
  */
 #define NGX_ADM_REDIS_OPEN  ngx_adm_redis_breaker_closed
 
-ngx_uint_t ngx_adm_redis_in_state(ngx_uint_t state);
+/* killed: whether the worker that had that slot was; it counts no more */
+ngx_uint_t ngx_adm_redis_in_state(ngx_uint_t state,
+    ngx_uint_t (*killed)(ngx_uint_t slot));
 
 
 #endif /* _NGX_ADM_REDIS_SHARED_H_INCLUDED_ */

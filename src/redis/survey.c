@@ -5,6 +5,9 @@
  * One round asks nodes in turn, none twice: those that are ready and have
  * slots, all that are known, then those of the configuration.  When the next
  * round begins, and what the log is told, is here as well.
+ *
+ * A node that is busy for a second is late, not down: the next one is asked,
+ * and the connection stays, with all that is on its way there.
  */
 
 
@@ -30,6 +33,8 @@ static ngx_int_t ngx_adm_redis_survey_node(ngx_adm_redis_survey_t *survey,
     ngx_adm_redis_node_t *node);
 static void ngx_adm_redis_survey_answer(ngx_adm_redis_call_t *call,
     ngx_int_t rc, redisReply *reply);
+static ngx_int_t ngx_adm_redis_survey_read(ngx_adm_redis_survey_t *survey,
+    ngx_adm_redis_call_t *call, redisReply *reply);
 static void ngx_adm_redis_survey_sweep(ngx_event_t *ev);
 static void ngx_adm_redis_survey_log(ngx_adm_redis_survey_t *survey,
     ngx_adm_redis_node_t *node, const char *text);
@@ -210,6 +215,7 @@ ngx_adm_redis_survey_node(ngx_adm_redis_survey_t *survey,
     node->round = survey->round;
 
     return ngx_adm_redis_node_ask(node, &ngx_adm_redis_survey_question,
+                                  node->nodes->conf->timeout,
                                   ngx_adm_redis_survey_answer, survey);
 }
 
@@ -219,35 +225,42 @@ ngx_adm_redis_survey_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
     redisReply *reply)
 {
     char                     text[128];
+    ngx_int_t                read;
+    ngx_uint_t               late;
     ngx_adm_redis_node_t    *node;
     ngx_adm_redis_survey_t  *survey;
 
     survey = call->data;
     node = call->node;
 
-    ngx_free(call);
+    if (rc == NGX_AGAIN) {
+        survey->asking = 0;
 
-    survey->asking = 0;
+        if (!survey->closed) {
+            ngx_adm_redis_survey_next(survey);
+        }
 
-    if (survey->closed) {
         return;
     }
 
-    if (rc == NGX_OK
-        && ngx_adm_redis_map_read(survey->map, reply, node)
-           == NGX_OK)
-    {
-        survey->interval = NGX_ADM_REDIS_REFRESH;
+    late = call->late;
 
-        /* not here: the node whose answer this is may have left */
+    read = (rc == NGX_OK && !survey->closed)
+           ? ngx_adm_redis_survey_read(survey, call, reply) : NGX_DECLINED;
 
-        ngx_post_event(&survey->swept, &ngx_posted_events);
+    ngx_free(call);
 
-        ngx_adm_redis_hold_news(survey->hold);
+    if (!late) {
+        survey->asking = 0;
+    }
 
-        ngx_adm_redis_timer(&survey->timer, NGX_ADM_REDIS_NOW_AND_THEN);
+    if (survey->closed || read == NGX_ABORT) {
+        return;
+    }
 
-        if (survey->wanted) {
+    if (read == NGX_OK) {
+
+        if (!survey->asking && survey->wanted) {
             ngx_adm_redis_survey_want(survey);
         }
 
@@ -262,7 +275,43 @@ ngx_adm_redis_survey_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
                                  ngx_adm_redis_text(text, sizeof(text), reply));
     }
 
-    ngx_adm_redis_survey_next(survey);
+    if (!late) {
+        ngx_adm_redis_survey_next(survey);
+    }
+}
+
+
+/* NGX_ABORT: the map that is known was asked for later */
+
+static ngx_int_t
+ngx_adm_redis_survey_read(ngx_adm_redis_survey_t *survey,
+    ngx_adm_redis_call_t *call, redisReply *reply)
+{
+    ngx_msec_t  sent;
+
+    sent = call->limit - call->wait;
+
+    if (survey->known && (ngx_msec_int_t) (sent - survey->read_at) < 0) {
+        return NGX_ABORT;
+    }
+
+    if (ngx_adm_redis_map_read(survey->map, reply, call->node) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    survey->known = 1;
+    survey->read_at = sent;
+    survey->interval = NGX_ADM_REDIS_REFRESH;
+
+    /* not here: the node whose answer this is may have left */
+
+    ngx_post_event(&survey->swept, &ngx_posted_events);
+
+    ngx_adm_redis_hold_news(survey->hold);
+
+    ngx_adm_redis_timer(&survey->timer, NGX_ADM_REDIS_NOW_AND_THEN);
+
+    return NGX_OK;
 }
 
 

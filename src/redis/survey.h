@@ -34,10 +34,13 @@ typedef struct {
 
     ngx_uint_t                  round;
     ngx_msec_t                  asked_at;
+    ngx_msec_t                  read_at;   /* the map that is known was asked
+                                              for */
     ngx_msec_t                  interval;  /* to the next, least */
     ngx_msec_t                  logged_at;
 
     unsigned                    asking:1;
+    unsigned                    known:1;   /* a map */
     unsigned                    wanted:1;  /* once more after it */
     unsigned                    logged:1;
     unsigned                    closed:1;

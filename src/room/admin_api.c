@@ -11,12 +11,16 @@
 #include <ngx_http.h>
 
 #include "../host/draw.h"
+#include "../host/hold.h"
 #include "../host/sale.h"
 #include "../host/standby.h"
+#include "../host/there.h"
 #include "../http/body.h"
+#include "../http/follow.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
 #include "admin_api.h"
+#include "admin_list.h"
 #include "calls.h"
 
 
@@ -59,6 +63,7 @@ static ngx_int_t
 ngx_adm_admin_body(ngx_adm_api_call_t *call)
 {
     ngx_uint_t                  gathers;
+    ngx_adm_hold_t              hold;
     ngx_adm_room_t              room;
     ngx_adm_sale_t              sale;
     ngx_http_request_t         *r;
@@ -115,6 +120,12 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
 
         if (gathers) {
             return ngx_adm_admin_gathers(call);
+        }
+
+        if (ngx_adm_hold_get(&call->event, &hold)) {
+            return ngx_adm_respond_error(r, NGX_HTTP_CONFLICT, "ON_HOLD",
+                                         "The event is held: let it go first",
+                                         NULL);
         }
 
         call->value = ngx_adm_admin_batch(call->body);
@@ -271,21 +282,36 @@ ngx_adm_admin_answer(ngx_adm_api_call_t *call, int64_t changed,
 static ngx_int_t
 ngx_adm_admin_status(ngx_adm_api_call_t *call, ngx_adm_room_t *room)
 {
-    const char  *set_by;
+    u_char           come[NGX_ADM_ROOM_COME];
+    ngx_str_t        members;
+    const char      *set_by;
+    ngx_adm_room_t   known;
+
+    if (ngx_adm_follow_members(call->request->pool, &call->event, call->conf,
+                               room->rate / 1000, -1, &members) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
     set_by = room->by_config ? "\"config\"" : "\"api\"";
 
+    /* of the last step, which this answer is not */
+
+    (void) ngx_adm_room_get(&call->event, &known);
+    *ngx_adm_room_come(come, come + sizeof(come) - 1, &known) = '\0';
+
     return ngx_adm_api_json(call->request,
-               call->event.len + sizeof("\"config\"") - 1
-               + NGX_ADM_STANDBY_MEMBER,
+               call->event.len + sizeof("\"config\"") - 1 + members.len
+               + NGX_ADM_STANDBY_MEMBER + ngx_strlen(come),
                "{\"eventId\":\"%V\",\"isActive\":%s,\"nextPosition\":%L,"
-               "\"servingCounter\":%L,\"waiting\":%L,\"rate\":%L,"
-               "\"activation\":%L,\"setBy\":%s%s}",
+               "\"servingCounter\":%L,\"waiting\":%L,\"there\":%L,"
+               "\"rate\":%L,\"activation\":%L,\"setBy\":%s%V%s%s}",
                &call->event, room->active ? "true" : "false", room->next,
                room->serving, ngx_max(room->next - room->serving, 0),
+               room->active ? ngx_adm_there_waiting(&call->event, room) : 0,
                room->rate / 1000, room->activation,
-               room->activation ? set_by : "null",
-               ngx_adm_standby_member(&call->event, call->conf));
+               room->activation ? set_by : "null", &members,
+               ngx_adm_standby_member(&call->event, call->conf), come);
 }
 
 

@@ -19,12 +19,15 @@
 #include "../base/text.h"
 #include "../host/event_view.h"
 #include "../host/standby.h"
+#include "../host/streams.h"
 #include "../host/view.h"
+#include "../http/follow.h"
 #include "../http/notice.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
 #include "../http/sale.h"
 #include "admin_list.h"
+#include "draw_api.h"
 
 
 #define NGX_ADM_LIST_LIMIT  100
@@ -35,21 +38,23 @@
 /* of an event in the answer, but for its id and info */
 #define NGX_ADM_LIST_FORMAT                                                   \
     "{\"eventId\":\"%V\",\"eventInfo\":%V,\"vwr\":\"%s\",\"isActive\":%s,"    \
-    "\"nextPosition\":%L,\"servingCounter\":%L,\"waiting\":%L,\"rate\":%L,"   \
+    "\"nextPosition\":%L,\"servingCounter\":%L,\"waiting\":%L,"               \
+    "\"there\":%L,\"rate\":%L,"                                              \
     "\"configuredRate\":%L,\"activation\":%L,\"setBy\":%s,"                   \
     "\"queueSize\":%L,\"currentUsers\":%L,\"threshold\":%L,"                  \
     "\"configuredThreshold\":%L,\"available\":%L,\"admitted\":%L,"            \
-    "\"restoring\":%L,\"notice\":%V,\"schedule\":%V"
+    "\"restoring\":%L,\"notice\":%V,\"schedule\":%V%V"
 
-/* where there is a view of the line; where there is an end of seats */
-#define NGX_ADM_LIST_VIEW   ",\"viewAge\":%i"
+/* where there is a view of the line, a draw, an end of seats */
+#define NGX_ADM_LIST_VIEW   ",\"viewAge\":%L"
+#define NGX_ADM_LIST_DRAW   ",\"draw\":%V"
 #define NGX_ADM_LIST_SEATS                                                    \
     ",\"slots\":%L,\"configuredSlots\":%s,\"sold\":%s"
 
 #define NGX_ADM_LIST_SIZE                                                     \
     (sizeof(NGX_ADM_LIST_FORMAT) + sizeof(NGX_ADM_LIST_SEATS)                 \
-     + sizeof(NGX_ADM_LIST_VIEW) + 17 * NGX_INT64_LEN                         \
-     + NGX_ADM_STANDBY_MEMBER                                                  \
+     + sizeof(NGX_ADM_LIST_VIEW) + sizeof(NGX_ADM_LIST_DRAW)                  \
+     + 18 * NGX_INT64_LEN + NGX_ADM_STANDBY_MEMBER + NGX_ADM_ROOM_COME        \
      + sizeof("standby") + sizeof("false") + sizeof("\"config\""))
 
 
@@ -58,8 +63,20 @@ typedef struct {
     ngx_adm_event_conf_t   *conf;
     int64_t                 busy;
     ngx_str_t               notice;  /* JSON, of those that are told, */
-    ngx_str_t               schedule;    /* and this */
+    ngx_str_t               schedule;    /* these, */
+    ngx_str_t               backend;     /* members of that */
+    ngx_str_t               draw;        /* and this; empty: there is none */
 } ngx_adm_listed_t;
+
+
+/* what is set */
+#define ngx_adm_list_rate(l)                                                  \
+    ((l)->view.room.api_rate >= 0 ? (l)->view.room.api_rate                   \
+                                  : (l)->conf->vwr_rate)
+
+#define ngx_adm_list_threshold(l)                                             \
+    ((l)->view.state.threshold >= 0 ? (int64_t) (l)->view.state.threshold     \
+                                    : (l)->conf->threshold)
 
 
 typedef struct {
@@ -91,7 +108,7 @@ static ngx_int_t ngx_adm_list_compare(ngx_adm_list_t *list, int64_t busy,
     ngx_adm_event_view_t *view, ngx_adm_listed_t *listed);
 static ngx_int_t ngx_adm_list_answer(ngx_adm_api_call_t *call,
     ngx_adm_list_t *list);
-static ngx_int_t ngx_adm_list_told(ngx_pool_t *pool,
+static ngx_int_t ngx_adm_list_told(ngx_adm_api_call_t *call,
     ngx_adm_listed_t *listed);
 static const char *ngx_adm_list_number(u_char *buf, int64_t n);
 static u_char *ngx_adm_list_event(u_char *p, u_char *last,
@@ -411,17 +428,19 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
     kept = list->kept;
 
-    size = sizeof("{\"events\":[],\"total\":,\"age\":null,\"next\":\"\"}")
-           + 2 * NGX_INT64_LEN + NGX_ADM_EVENT_MAX;
+    size = sizeof("{\"events\":[],\"total\":,\"age\":null,\"streams\":,"
+                  "\"next\":\"\"}")
+           + 3 * NGX_INT64_LEN + NGX_ADM_EVENT_MAX;
 
     for (i = 0; i < list->nkept; i++) {
 
-        if (ngx_adm_list_told(call->request->pool, kept[i]) != NGX_OK) {
+        if (ngx_adm_list_told(call, kept[i]) != NGX_OK) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
         size += NGX_ADM_LIST_SIZE + kept[i]->view.len + kept[i]->conf->info.len
-                + kept[i]->notice.len + kept[i]->schedule.len;
+                + kept[i]->notice.len + kept[i]->schedule.len
+                + kept[i]->backend.len + kept[i]->draw.len;
     }
 
     body.data = ngx_pnalloc(call->request->pool, size);
@@ -450,6 +469,8 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
     p = (age < 0) ? ngx_adm_put(p, last, ",\"age\":null")
                   : ngx_adm_put(p, last, ",\"age\":%L", age / 1000000);
 
+    p = ngx_adm_put(p, last, ",\"streams\":%ui", ngx_adm_streams_open());
+
     if (list->by_id && list->total > list->nkept) {
         id.len = kept[list->nkept - 1]->view.len;
         id.data = kept[list->nkept - 1]->view.id;
@@ -466,18 +487,37 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
 
 static ngx_int_t
-ngx_adm_list_told(ngx_pool_t *pool, ngx_adm_listed_t *listed)
+ngx_adm_list_told(ngx_adm_api_call_t *call, ngx_adm_listed_t *listed)
 {
     ngx_str_t         id;
+    ngx_uint_t        made;
+    ngx_pool_t       *pool;
     ngx_adm_sale_t    sale;
     ngx_adm_notice_t  notice;
+
+    pool = call->request->pool;
 
     id.len = listed->view.len;
     id.data = listed->view.id;
 
     (void) ngx_adm_sale_get(&id, listed->conf, &sale);
 
-    if (ngx_adm_sale_json(pool, &sale, &listed->schedule) != NGX_OK) {
+    if (ngx_adm_follow_members(pool, &id, listed->conf,
+                               ngx_adm_list_rate(listed),
+                               ngx_adm_list_threshold(listed),
+                               &listed->backend) != NGX_OK
+        || ngx_adm_sale_json(pool, &sale, &listed->schedule) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_str_null(&listed->draw);
+
+    if (ngx_adm_draw_is(&listed->view.room, listed->conf)
+        && ngx_adm_draw_json(pool, call->lcf, &id, listed->conf,
+                             &listed->view.room, &listed->draw, &made)
+           != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -526,7 +566,7 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
     id.len = listed->view.len;
     id.data = listed->view.id;
 
-    threshold = (state->threshold >= 0) ? state->threshold : conf->threshold;
+    threshold = ngx_adm_list_threshold(listed);
     n = (state->slots >= 0) ? state->slots : conf->slots;
 
     set_by = "null";
@@ -538,19 +578,21 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
     p = ngx_adm_put(p, last, NGX_ADM_LIST_FORMAT "%s",
                &id, &conf->info, modes[conf->vwr],
                room->active ? "true" : "false", room->next, room->serving,
-               ngx_max(room->next - room->serving, 0),
-               (room->api_rate >= 0) ? room->api_rate : conf->vwr_rate,
+               ngx_max(room->next - room->serving, 0), listed->view.there,
+               ngx_adm_list_rate(listed),
                conf->vwr_rate, room->activation, set_by,
                (int64_t) state->size, (int64_t) state->active, threshold,
                conf->threshold, ngx_max(threshold - state->active, 0),
                state->admitted, (int64_t) (listed->view.restore + 999) / 1000,
-               &listed->notice, &listed->schedule,
+               &listed->notice, &listed->schedule, &listed->backend,
                ngx_adm_standby_member(&id, conf));
+
+    p = ngx_adm_room_come(p, last, room);
 
     age = ngx_adm_view_age(&id);
 
     if (age >= 0) {
-        p = ngx_adm_put(p, last, NGX_ADM_LIST_VIEW, age / 1000);
+        p = ngx_adm_put(p, last, NGX_ADM_LIST_VIEW, (int64_t) age / 1000);
     }
 
     if (n >= 0) {
@@ -559,5 +601,20 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
                         ngx_adm_list_number(sold, state->sold));
     }
 
+    if (listed->draw.len) {
+        p = ngx_adm_put(p, last, NGX_ADM_LIST_DRAW, &listed->draw);
+    }
+
     return ngx_adm_put(p, last, "}");
+}
+
+
+u_char *
+ngx_adm_room_come(u_char *p, u_char *last, ngx_adm_room_t *room)
+{
+    if (!room->active || room->shows <= 0) {
+        return p;
+    }
+
+    return ngx_adm_put(p, last, ",\"comePercent\":%L", room->shows / 10);
 }

@@ -25,12 +25,9 @@
 #include "told.h"
 
 
-static ngx_int_t ngx_adm_room_ticket(ngx_adm_api_call_t *call,
-    ngx_adm_claims_t **ticket, ngx_adm_standing_t *standing);
 static ngx_int_t ngx_adm_room_token(ngx_adm_api_call_t *call,
     ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing,
     ngx_adm_claims_t *visitor, ngx_str_t *token);
-static ngx_int_t ngx_adm_room_not_found(ngx_adm_api_call_t *call);
 
 
 ngx_int_t
@@ -46,30 +43,34 @@ ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
 
     r = call->request;
 
-    rc = ngx_adm_room_ticket(call, &ticket, &standing);
+    rc = ngx_adm_room_ticket(call, 1, &ticket, &visitor, &standing);
     if (rc != NGX_DECLINED) {
         return rc;
     }
 
-    rc = ngx_adm_visitor_is(r, &ticket->vis, &visitor);
-    if (rc == NGX_ERROR) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
     ngx_memzero(&told, sizeof(ngx_adm_told_t));
 
+    told.event = &call->event;
     told.conf = call->conf;
     told.position = ticket->position;
     told.standing = &standing;
-    told.holder = (rc == NGX_OK);
+    told.holder = (visitor != NULL);
     told.seats = ngx_adm_event_seats(&call->event, call->conf);
 
     (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
     told.sale = &sale;
 
+    ngx_adm_told_ahead(&told, ngx_adm_told_before(r));
+
+    if (told.holder) {
+        ngx_adm_ticket_heard(&call->event, &standing, told.next_poll);
+    }
+
     if (standing.admitted) {
 
-        if (rc == NGX_OK) {
+        rc = NGX_DECLINED;
+
+        if (visitor) {
             rc = ngx_adm_room_token(call, ticket, &standing, visitor,
                                     &told.token);
         }
@@ -101,19 +102,16 @@ ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
 }
 
 
-/*
- * The ticket that the call is about, and how its holder stands: NGX_DECLINED;
- * otherwise the call has been answered.
- */
-
-static ngx_int_t
-ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_adm_claims_t **ticket,
+ngx_int_t
+ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_uint_t asks,
+    ngx_adm_claims_t **ticket, ngx_adm_claims_t **visitor,
     ngx_adm_standing_t *standing)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;
 
     r = call->request;
+    *visitor = NULL;
 
     rc = ngx_http_discard_request_body(r);
     if (rc != NGX_OK) {
@@ -122,8 +120,15 @@ ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_adm_claims_t **ticket,
 
     rc = ngx_adm_ticket_read(r, &call->event, &call->rest, ticket);
 
+    if (rc == NGX_OK
+        && ngx_adm_visitor_is(r, &(*ticket)->vis, visitor) == NGX_ERROR)
+    {
+        rc = NGX_ERROR;
+    }
+
     if (rc == NGX_OK) {
-        rc = ngx_adm_ticket_standing(call->lcf, *ticket, call->conf, standing);
+        rc = ngx_adm_ticket_standing(call->lcf, *ticket, call->conf,
+                                     asks && *visitor, standing);
     }
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
@@ -195,34 +200,23 @@ ngx_int_t
 ngx_adm_room_stream_handler(ngx_adm_api_call_t *call)
 {
     ngx_int_t            rc;
-    ngx_http_request_t  *r;
-    ngx_adm_claims_t    *ticket;
+    ngx_adm_claims_t    *ticket, *visitor;
     ngx_adm_standing_t   standing;
 
-    r = call->request;
-
-    rc = ngx_adm_room_ticket(call, &ticket, &standing);
+    rc = ngx_adm_room_ticket(call, 1, &ticket, &visitor, &standing);
     if (rc != NGX_DECLINED) {
         return rc;
     }
 
-    rc = ngx_adm_visitor_is(r, &ticket->vis, NULL);
-
-    if (rc == NGX_ERROR) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    if (rc != NGX_OK && standing.admitted) {
+    if (visitor == NULL && standing.admitted) {
         return ngx_adm_room_not_found(call);
     }
 
-    return ngx_adm_room_stream(call, ticket, rc == NGX_OK);
+    return ngx_adm_room_stream(call, ticket, visitor != NULL);
 }
 
 
-/* one answer for all that a ticket can be: nothing is told by it */
-
-static ngx_int_t
+ngx_int_t
 ngx_adm_room_not_found(ngx_adm_api_call_t *call)
 {
     return ngx_adm_respond_error(call->request, NGX_HTTP_NOT_FOUND,
@@ -277,7 +271,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
                "{\"eventId\":\"%V\",\"isActive\":%s,\"totalInQueue\":%L,"
                "\"serving\":%L,\"waitingCount\":%L%s%s%s%V}",
                &call->event, room.active ? "true" : "false", room.next,
-               room.serving, ngx_max(room.next - room.serving, 0),
+               room.serving, ngx_adm_there_waiting(&call->event, &room),
                ngx_adm_standby_member(&call->event, call->conf),
                ngx_adm_told_seats(seats), (char *) poll, &notice);
 }

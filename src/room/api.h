@@ -16,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "../http/api.h"
+#include "ticket.h"
 
 
 /* handlers of routes */
@@ -23,6 +24,20 @@ ngx_int_t ngx_adm_room_check_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_room_stream_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_room_status_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_assign_handler(ngx_adm_api_call_t *call);
+ngx_int_t ngx_adm_room_leave_handler(ngx_adm_api_call_t *call);
+
+
+/*
+ * The ticket that the call is about, its visitor, NULL: the request is somebody
+ * else's, and how its holder stands; asks: who has it wants in, with a turn
+ * that is over as well.  NGX_DECLINED; otherwise the call has been answered.
+ */
+ngx_int_t ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_uint_t asks,
+    ngx_adm_claims_t **ticket, ngx_adm_claims_t **visitor,
+    ngx_adm_standing_t *standing);
+
+/* one answer for all that a ticket can be: nothing is told by it */
+ngx_int_t ngx_adm_room_not_found(ngx_adm_api_call_t *call);
 
 
 #endif /* _NGX_ADM_ROOM_API_H_INCLUDED_ */

@@ -25,6 +25,7 @@
 #include "../http/visitor.h"
 #include "api.h"
 #include "lot.h"
+#include "told.h"
 #include "visit.h"
 
 
@@ -73,7 +74,7 @@ ngx_adm_assign_body(ngx_adm_api_call_t *call)
     if (!call->lcf->dry_run
         && ngx_adm_event_seats(&call->event, call->conf) == NGX_ADM_SEATS_SOLD)
     {
-        return ngx_adm_api_sold_out(call);
+        return ngx_adm_api_sold_out(call, NGX_ADM_TIER_1);
     }
 
     if (ngx_adm_sale_get(&call->event, call->conf, &sale)
@@ -342,15 +343,19 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 
     answer.position = visit->standing.undrawn ? 0 : visit->standing.position;
     answer.lot = visit->standing.lot;
-    answer.wait = ngx_adm_room_estimate(room, visit->call->conf,
-                                        visit->standing.ahead)
-                  + ngx_adm_sale_rest(&sale);
-    answer.serving = room->serving;
     answer.total = ngx_max(room->next, visit->ticket->position);
+    answer.paused = ngx_adm_told_range(&visit->call->event,
+                                       visit->call->conf, &visit->standing,
+                                       visit->standing.undrawn
+                                           ? answer.total - room->serving
+                                           : visit->standing.ahead,
+                                       ngx_adm_sale_rest(&sale),
+                                       &answer.wait)
+                    != NGX_OK;
+    answer.serving = room->serving;
     answer.next_poll = ngx_adm_sale_next_poll(&sale,
                              ngx_adm_room_next_poll(visit->standing.ahead),
                              room->next);
-    answer.paused = ngx_adm_room_paused(room);
     answer.ticket = visit->ticket->token;
     answer.ticket_exp = visit->ticket->exp;
     answer.visitor = visit->visitor->token;
@@ -366,7 +371,7 @@ static ngx_int_t
 ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
 {
     ngx_str_t           notice;
-    u_char              text[NGX_ADM_LOT_TEXT];
+    u_char              text[NGX_ADM_LOT_TEXT], wait[NGX_ADM_RANGE_TEXT];
     ngx_adm_standing_t  standing;
 
     standing.lot = answer->lot;
@@ -374,6 +379,7 @@ ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
     standing.undrawn = (answer->position == 0);
 
     ngx_adm_lot_text(&standing, text);
+    ngx_adm_range_text(answer->paused ? NULL : &answer->wait, wait);
 
     /* of now: it is not of what is repeated */
 
@@ -385,11 +391,11 @@ ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
 
     return ngx_adm_api_json(call->request,
                answer->ticket.len + answer->visitor.len + notice.len
-               + sizeof(text),
-               "{\"requestId\":\"%V\",%s\"estimatedWait\":%L,"
+               + sizeof(text) + sizeof(wait),
+               "{\"requestId\":\"%V\",%s%s,"
                "\"servingCounter\":%L,\"totalInQueue\":%L,\"nextPoll\":%L,"
                "\"visitor\":\"%V\"%s%V}",
-               &answer->ticket, (char *) text, answer->wait,
+               &answer->ticket, (char *) text, (char *) wait,
                answer->serving, answer->total, answer->next_poll,
                &answer->visitor,
                answer->paused ? ",\"paused\":true" : "", &notice);

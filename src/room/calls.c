@@ -13,17 +13,26 @@
 #include "../base/clock.h"
 #include "../base/counter.h"
 #include "../host/args.h"
+#include "../host/comers.h"
 #include "../host/draw.h"
 #include "../host/event_state.h"
 #include "ngx_http_admission_names.h"
+#include "../host/hold.h"
 #include "../host/line.h"
 #include "../host/notice.h"
 #include "../host/room_list.h"
 #include "../host/sale.h"
 #include "../host/standby.h"
 #include "../host/tally.h"
+#include "../host/there.h"
 #include "../host/touch.h"
 #include "calls.h"
+
+
+/* of the longest answer, of a step; its last elements are no numbers */
+#define NGX_ADM_ROOM_CALLS_LISTS    3
+#define NGX_ADM_ROOM_CALLS_NUMBERS                                            \
+    (NGX_ADM_REPLY_VWR_STEP_COUNT - NGX_ADM_ROOM_CALLS_LISTS)
 
 
 /* a call under way; freed with the call of the client */
@@ -37,14 +46,17 @@ typedef struct {
     void                              *data;
     ngx_msec_t                         issued;
     ngx_msec_t                         session_max;
+    ngx_adm_event_conf_t              *conf;
     int64_t                            starts;      /* by the configuration, as
                                                        it opens or starts */
     unsigned                           admin:1;
     unsigned                           issue:1;
     unsigned                           standby:1;
+    unsigned                           step:1;
     unsigned                           told:1;      /* the log is, of what an
                                                        operator changes */
     ngx_uint_t                         n;           /* to be issued */
+    ngx_adm_there_batch_t             *there;       /* that a step tells */
     ngx_str_t                          event;
     u_char                             text[1];
 } ngx_adm_room_call_t;
@@ -56,10 +68,16 @@ static ngx_adm_room_call_t *ngx_adm_room_calls_begin(ngx_adm_args_t *args,
 
 static void ngx_adm_room_calls_done(void *data, ngx_int_t rc,
     redisReply *reply);
+static void ngx_adm_room_calls_gaps(ngx_adm_room_call_t *vc,
+    redisReply *reply, ngx_adm_room_t *room);
+static void ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc,
+    redisReply *reply, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
     ngx_adm_room_news_e news, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
     ngx_adm_room_t *room);
+static void ngx_adm_room_calls_there(ngx_adm_room_call_t *vc, int64_t *v,
+    redisReply *table);
 static void ngx_adm_room_calls_count(ngx_adm_room_call_t *vc, int64_t *v);
 static void ngx_adm_room_calls_standby(ngx_adm_room_call_t *vc, int64_t *v,
     ngx_adm_room_t *room);
@@ -167,9 +185,13 @@ ngx_adm_redis_call_t *
 ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_room_calls_done_pt done, void *data)
 {
-    ngx_adm_args_t         args;
-    ngx_adm_room_call_t   *vc;
-    ngx_adm_standby_ask_t  ask;
+    ngx_adm_args_t          args;
+    ngx_adm_room_t          room;
+    ngx_adm_comers_t        comers;
+    ngx_adm_room_call_t    *vc;
+    ngx_adm_redis_call_t   *call;
+    ngx_adm_there_batch_t  *there;
+    ngx_adm_standby_ask_t   ask;
 
     vc = ngx_adm_room_calls_begin(&args, NGX_ADM_CALL_VWR_STEP, event, conf,
                                   data);
@@ -192,9 +214,47 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     args.number[NGX_ADM_ARG_VWR_STEP_HAVE] = ask.have;
     args.number[NGX_ADM_ARG_VWR_STEP_HOST_SEEN] = ask.seen;
 
+    (void) ngx_adm_room_get(event, &room);
+
+    ngx_memzero(&comers, sizeof(ngx_adm_comers_t));
+
+    if (conf->vwr_noshow > 1) {
+        ngx_adm_comers_take(event, room.activation, &comers);
+    }
+
+    args.number[NGX_ADM_ARG_VWR_STEP_NOSHOW] = conf->vwr_noshow;
+    args.number[NGX_ADM_ARG_VWR_STEP_SESSION_MAX] = conf->session_max;
+    args.argv[NGX_ADM_ARG_VWR_STEP_COME] = comers.come;
+    args.number[NGX_ADM_ARG_VWR_STEP_MORE] = comers.more;
+    args.argv[NGX_ADM_ARG_VWR_STEP_ASKS] = comers.asks;
+
+    there = ngx_adm_there_take(event);
+
+    args.number[NGX_ADM_ARG_VWR_STEP_THERE_HOST] = there ? there->host : 0;
+    args.number[NGX_ADM_ARG_VWR_STEP_THERE_OF] = there ? there->of : 0;
+    args.number[NGX_ADM_ARG_VWR_STEP_THERE_SEEN] = there ? there->seen : 0;
+    args.number[NGX_ADM_ARG_VWR_STEP_THERE_BLIND] = there ? there->blind : 0;
+
+    if (there) {
+        args.nmore = NGX_ADM_EACH_VWR_STEP_COUNT * there->n;
+        args.more = there->groups;
+    }
+
+    vc->there = there;
+    vc->step = 1;
     vc->done.step = done;
 
-    return ngx_adm_args_run(&args, ngx_adm_room_calls_done, vc);
+    call = ngx_adm_args_run(&args, ngx_adm_room_calls_done, vc);
+
+    if (call == NULL) {
+        ngx_adm_comers_told(event, NGX_ERROR);
+
+        if (there) {
+            ngx_adm_there_told(event, there, 1);
+        }
+    }
+
+    return call;
 }
 
 
@@ -235,6 +295,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     ngx_adm_room_t         room;
     ngx_adm_room_call_t    *vc;
     ngx_uint_t             opens;
+    ngx_adm_hold_t         hold;
     ngx_adm_sale_set_t     set;
     ngx_adm_event_now_t    now;
     ngx_adm_event_state_t  state;
@@ -256,6 +317,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     vc->data = data;
     vc->issued = ngx_current_msec;
     vc->session_max = conf->session_max;
+    vc->conf = conf;
     vc->starts = ngx_max(conf->opens, conf->starts);
 
     vc->event.len = event->len;
@@ -265,6 +327,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     (void) ngx_adm_room_get(event, &room);
     ngx_adm_event_get(event, &state, &now);
     ngx_adm_sale_known(event, &set);
+    ngx_adm_hold_get(event, &hold);
 
     ngx_adm_args_begin(args, script, event);
 
@@ -278,6 +341,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     args->number[NGX_ADM_ARG_VWR_OPENS] = opens ? conf->opens : -1;
     args->number[NGX_ADM_ARG_VWR_STARTS] = conf->starts;
     args->number[NGX_ADM_ARG_VWR_CLOSES] = conf->closes;
+    args->number[NGX_ADM_ARG_VWR_HOST_HOLD] = hold.held;
     args->number[NGX_ADM_ARG_VWR_HOST_SALE] = set.version;
     args->number[NGX_ADM_ARG_VWR_HOST_OPENS] = set.opens;
     args->number[NGX_ADM_ARG_VWR_HOST_STARTS] = set.starts;
@@ -311,9 +375,8 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_adm_room_call_t  *vc = data;
 
-    /* the longest answer */
-    int64_t              v[ngx_max((int) NGX_ADM_REPLY_VWR_ASSIGN_COUNT,
-                                   (int) NGX_ADM_REPLY_VWR_STEP_COUNT)];
+    int64_t              v[NGX_ADM_ROOM_CALLS_NUMBERS];
+    ngx_adm_hold_t       hold;
     ngx_adm_sale_set_t   set;
     ngx_adm_room_t       room, known;
     ngx_adm_room_news_e  news;
@@ -323,9 +386,17 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
         || ngx_adm_time_observed(room.updated, ngx_current_msec - vc->issued)
            != NGX_OK)
     {
+        if (vc->step) {
+            ngx_adm_comers_told(&vc->event, NGX_ERROR);
+        }
+
         ngx_log_debug2(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
                        "admission: room of event \"%V\": no answer, %i",
                        &vc->event, rc);
+
+        if (vc->there) {
+            ngx_adm_there_told(&vc->event, vc->there, 1);
+        }
 
         ngx_adm_room_calls_finish(vc, NGX_ERROR, NULL, NULL);
         return;
@@ -343,6 +414,12 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 
     ngx_adm_sale_heard(&vc->event, &set);
 
+    hold.version = v[NGX_ADM_REPLY_VWR_HOLD];
+    hold.held = v[NGX_ADM_REPLY_VWR_HELD];
+    hold.since = v[NGX_ADM_REPLY_VWR_SINCE];
+
+    ngx_adm_hold_heard(&vc->event, vc->conf, &hold);
+
     /* what counts, though Redis lost it */
 
     ngx_adm_sale_known(&vc->event, &set);
@@ -351,7 +428,17 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
                    || (room.clock < (set.opens < 0 ? vc->starts
                                     : ngx_max(set.opens, set.starts)));
 
+    /* what was passed over is known ahead of the counter that is past it */
+
+    if (vc->step) {
+        ngx_adm_room_calls_gaps(vc, reply, &room);
+    }
+
     news = ngx_adm_room_note(&vc->event, &room, vc->session_max);
+
+    if (vc->step) {
+        ngx_adm_room_calls_comers(vc, reply, &room);
+    }
 
     if (!vc->told) {
         ngx_adm_room_calls_news(vc, news, &room);
@@ -360,9 +447,12 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     if (vc->issue) {
         ngx_adm_room_calls_count(vc, v);
 
-    } else if (!vc->admin) {
+    } else if (vc->step) {
         (void) ngx_adm_notice_heard(&vc->event,
                                     v[NGX_ADM_REPLY_VWR_STEP_NOTICE]);
+
+        ngx_adm_room_calls_there(vc, v,
+                           reply->element[NGX_ADM_REPLY_VWR_STEP_THERE_TABLE]);
 
         if (vc->standby) {
             ngx_adm_room_calls_standby(vc, v, &room);
@@ -389,6 +479,66 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
 }
 
 
+static void
+ngx_adm_room_calls_gaps(ngx_adm_room_call_t *vc, redisReply *reply,
+    ngx_adm_room_t *room)
+{
+    int64_t      pairs[2 * NGX_ADM_COMERS_GAPS];
+    ngx_uint_t   i, n;
+    redisReply  *gaps;
+
+    gaps = reply->element[NGX_ADM_REPLY_VWR_STEP_GAPS];
+
+    if (gaps->type != REDIS_REPLY_ARRAY) {
+        return;
+    }
+
+    n = ngx_min(gaps->elements / 2, NGX_ADM_COMERS_GAPS);
+
+    for (i = 0; i < 2 * n; i++) {
+
+        if (gaps->element[i]->type != REDIS_REPLY_INTEGER) {
+            return;
+        }
+
+        pairs[i] = gaps->element[i]->integer;
+    }
+
+    ngx_adm_comers_gaps(&vc->event, room->activation, n, pairs);
+}
+
+
+/* what a step made of those who came, and of those who asked */
+
+static void
+ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc, redisReply *reply,
+    ngx_adm_room_t *room)
+{
+    size_t        i;
+    redisReply   *turns, **pair;
+
+    ngx_adm_comers_told(&vc->event, NGX_OK);
+
+    turns = reply->element[NGX_ADM_REPLY_VWR_STEP_TURNS];
+
+    if (turns->type != REDIS_REPLY_ARRAY) {
+        return;
+    }
+
+    for (i = 0; i + 1 < turns->elements; i += 2) {
+        pair = &turns->element[i];
+
+        if (pair[0]->type == REDIS_REPLY_INTEGER
+            && pair[1]->type == REDIS_REPLY_INTEGER
+            && !ngx_adm_is_far_ahead(pair[1]->integer))
+        {
+            ngx_adm_comers_turn(&vc->event, room->activation, pair[0]->integer,
+                                pair[1]->integer);
+        }
+    }
+}
+
+
 /* what Redis lost of a draw besides its numbers it gets back */
 
 static void
@@ -399,13 +549,43 @@ ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
 
     ngx_adm_draw_known(&vc->event, room->activation, &known);
 
-    if (known.commitment
-        && (v[NGX_ADM_REPLY_VWR_LOST]
-            || v[NGX_ADM_REPLY_VWR_COMMITTED] != known.committed
-            || (known.beacon && room->drawn && !room->ready)))
+    if ((known.commitment
+         && (v[NGX_ADM_REPLY_VWR_LOST]
+             || v[NGX_ADM_REPLY_VWR_COMMITTED] != known.committed))
+        || (known.beacon && known.of == room->drawn && !room->ready))
     {
         (void) ngx_adm_draw_call(&vc->event, NULL, room->activation, NULL, NULL,
                                  NULL, NULL);
+    }
+}
+
+
+/* who is there: the marks have arrived, and there may be a table */
+
+static void
+ngx_adm_room_calls_there(ngx_adm_room_call_t *vc, int64_t *v, redisReply *table)
+{
+    ngx_str_t  text;
+
+    if (vc->there) {
+        ngx_adm_there_told(&vc->event, vc->there, 0);
+    }
+
+    if (v[NGX_ADM_REPLY_VWR_STEP_THERE_AT] == 0) {
+        return;
+    }
+
+    text.len = table->len;
+    text.data = (u_char *) table->str;
+
+    if (ngx_adm_there_note(&vc->event, v[NGX_ADM_REPLY_VWR_STEP_THERE_OF],
+                           v[NGX_ADM_REPLY_VWR_STEP_THERE_AT],
+                           v[NGX_ADM_REPLY_VWR_STEP_THERE_FIRST], &text)
+        != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
+                      "admission: who is there of the waiting room of event "
+                      "\"%V\" is not what redis answers", &vc->event);
     }
 }
 
@@ -491,13 +671,17 @@ static ngx_int_t
 ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc, redisReply *reply, int64_t *v,
     ngx_adm_room_t *room)
 {
-    ngx_uint_t  n;
+    ngx_uint_t  n, more;
 
     n = vc->issue ? NGX_ADM_REPLY_VWR_ASSIGN_COUNT
                   : vc->admin ? NGX_ADM_REPLY_VWR_COUNT
-                              : NGX_ADM_REPLY_VWR_STEP_COUNT;
+                              : NGX_ADM_ROOM_CALLS_NUMBERS;
+    more = vc->step ? NGX_ADM_ROOM_CALLS_LISTS : 0;
 
-    if (ngx_adm_reply_numbers(reply, v, n, 0) != NGX_OK
+    if (ngx_adm_reply_numbers(reply, v, n, more) != NGX_OK
+        || (vc->step
+            && reply->element[NGX_ADM_REPLY_VWR_STEP_THERE_TABLE]->type
+               != REDIS_REPLY_STRING)
         || v[NGX_ADM_REPLY_VWR_RATE]
            > NGX_ADM_NUMBER_MAX / 1000
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_VWR_CLOCK])
@@ -516,6 +700,9 @@ ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc, redisReply *reply, int64_t *v,
     room->rate = v[NGX_ADM_REPLY_VWR_RATE] * 1000;
     room->api_rate = v[NGX_ADM_REPLY_VWR_API_RATE];
     room->measured = -1;
+    room->passed = v[NGX_ADM_REPLY_VWR_PASSED];
+    room->steps = vc->step;
+    room->shows = vc->step ? v[NGX_ADM_REPLY_VWR_STEP_SHOWS] : 0;
     room->order = v[NGX_ADM_REPLY_VWR_ORDER];
     room->lots = v[NGX_ADM_REPLY_VWR_LOTS];
     room->drawn = v[NGX_ADM_REPLY_VWR_DRAWN];

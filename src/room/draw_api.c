@@ -30,16 +30,10 @@ static ngx_str_t *ngx_adm_draw_text(ngx_str_t *text, u_char *buf, u_char *data,
 ngx_int_t
 ngx_adm_draw_handler(ngx_adm_api_call_t *call)
 {
-    u_char               *p, *last;
-    u_char                secret[NGX_ADM_DRAW_SIZE], seed[NGX_ADM_DRAW_SIZE];
-    u_char                text[4][NGX_ADM_DRAW_TEXT];
-    size_t                size;
     ngx_int_t             rc;
-    ngx_str_t             body, source, named, hex[4];
-    ngx_uint_t            counted, made;
+    ngx_str_t             body;
+    ngx_uint_t            made;
     ngx_adm_room_t        room;
-    ngx_adm_sale_t        sale;
-    ngx_adm_drawn_t       drawn;
     ngx_http_request_t   *r;
 
     r = call->request;
@@ -50,26 +44,58 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
     }
 
     (void) ngx_adm_room_get(&call->event, &room);
-    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
 
-    if (room.order == NGX_ADM_ORDER_ARRIVAL
-        && ngx_adm_order(call->conf) == NGX_ADM_ORDER_ARRIVAL)
-    {
+    if (!ngx_adm_draw_is(&room, call->conf)) {
         return ngx_adm_respond_error(r, NGX_HTTP_NOT_FOUND, "NO_DRAW",
                                      "No lots are drawn", NULL);
     }
 
     ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
 
-    rc = ngx_adm_lot_seed(call->lcf, &call->event, &room, &drawn, secret,
-                          seed);
-
-    if (rc == NGX_ERROR) {
+    if (ngx_adm_draw_json(r->pool, call->lcf, &call->event, call->conf, &room,
+                          &body, &made) != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    made = (rc == NGX_OK);
-    counted = ngx_adm_draw_counted(&room);
+    /* it is the same for good, until there is another activation */
+
+    return made ? ngx_adm_respond_public(r, &body)
+                : ngx_adm_respond_json(r, NGX_HTTP_OK, &body);
+}
+
+
+ngx_uint_t
+ngx_adm_draw_is(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
+{
+    return room->order != NGX_ADM_ORDER_ARRIVAL
+           || ngx_adm_order(conf) != NGX_ADM_ORDER_ARRIVAL;
+}
+
+
+ngx_int_t
+ngx_adm_draw_json(ngx_pool_t *pool, ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_adm_room_t *room, ngx_str_t *json,
+    ngx_uint_t *made)
+{
+    u_char           *p, *last;
+    u_char            secret[NGX_ADM_DRAW_SIZE], seed[NGX_ADM_DRAW_SIZE];
+    u_char            text[4][NGX_ADM_DRAW_TEXT];
+    size_t            size;
+    ngx_int_t         rc;
+    ngx_str_t         source, named, hex[4];
+    ngx_adm_sale_t    sale;
+    ngx_adm_drawn_t   drawn;
+
+    (void) ngx_adm_sale_get(event, conf, &sale);
+
+    rc = ngx_adm_lot_seed(lcf, event, room, &drawn, secret, seed);
+
+    if (rc == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    *made = (rc == NGX_OK);
 
     source.len = drawn.source;
     source.data = drawn.source_text;
@@ -77,22 +103,22 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
     if (source.len == 0) {
         ngx_str_set(&named, "null");
 
-    } else if (ngx_adm_json_string(r->pool, &source, &named) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    } else if (ngx_adm_json_string(pool, &source, &named) != NGX_OK) {
+        return NGX_ERROR;
     }
 
     size = sizeof("{\"phase\":\"gathering\",\"eventId\":\"\",\"activation\":,"
                   "\"algorithm\":\"\",\"commitment\":,\"beaconSource\":,"
                   "\"lots\":,\"beacon\":,\"secret\":,\"seed\":}")
-           + sizeof(NGX_ADM_DRAW_ALGORITHM) + call->event.len + named.len
+           + sizeof(NGX_ADM_DRAW_ALGORITHM) + event->len + named.len
            + 2 * NGX_INT64_LEN + 4 * NGX_ADM_DRAW_TEXT;
 
-    p = ngx_pnalloc(r->pool, size);
+    p = ngx_pnalloc(pool, size);
     if (p == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        return NGX_ERROR;
     }
 
-    body.data = p;
+    json->data = p;
     last = p + size;
 
     p = sale.phase == NGX_ADM_PHASE_NONE
@@ -100,11 +126,10 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
         : ngx_adm_put(p, last, "{\"phase\":\"%V\"",
                       &ngx_adm_phase_names[sale.phase]);
 
-    p = ngx_adm_put(p, last, ",\"eventId\":\"%V\",\"activation\":",
-                    &call->event);
+    p = ngx_adm_put(p, last, ",\"eventId\":\"%V\",\"activation\":", event);
 
-    p = room.order ? ngx_adm_put(p, last, "%L", room.activation)
-                   : ngx_adm_put(p, last, "null");
+    p = room->order ? ngx_adm_put(p, last, "%L", room->activation)
+                    : ngx_adm_put(p, last, "null");
 
     p = ngx_adm_put(p, last, ",\"algorithm\":\"%s\",\"commitment\":%V,"
                     "\"beaconSource\":%V,\"lots\":",
@@ -112,23 +137,20 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
                     ngx_adm_draw_text(&hex[0], text[0], drawn.commitment_text,
                                       drawn.commitment), &named);
 
-    p = counted ? ngx_adm_put(p, last, "%L", room.lots)
-                : ngx_adm_put(p, last, "null");
+    p = ngx_adm_draw_counted(room) ? ngx_adm_put(p, last, "%L", room->lots)
+                                   : ngx_adm_put(p, last, "null");
 
     p = ngx_adm_put(p, last, ",\"beacon\":%V,\"secret\":%V,\"seed\":%V}",
                     ngx_adm_draw_text(&hex[1], text[1], drawn.beacon_text,
-                                      made ? drawn.beacon : 0),
+                                      *made ? drawn.beacon : 0),
                     ngx_adm_draw_text(&hex[2], text[2], secret,
-                                      made ? NGX_ADM_DRAW_SIZE : 0),
+                                      *made ? NGX_ADM_DRAW_SIZE : 0),
                     ngx_adm_draw_text(&hex[3], text[3], seed,
-                                      made ? NGX_ADM_DRAW_SIZE : 0));
+                                      *made ? NGX_ADM_DRAW_SIZE : 0));
 
-    body.len = p - body.data;
+    json->len = p - json->data;
 
-    /* it is the same for good, until there is another activation */
-
-    return made ? ngx_adm_respond_public(r, &body)
-                : ngx_adm_respond_json(r, NGX_HTTP_OK, &body);
+    return NGX_OK;
 }
 
 

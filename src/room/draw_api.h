@@ -20,5 +20,16 @@
 /* handler of a route */
 ngx_int_t ngx_adm_draw_handler(ngx_adm_api_call_t *call);
 
+/* whether lots of the event are drawn, or will be */
+ngx_uint_t ngx_adm_draw_is(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf);
+
+/*
+ * What it tells; *made: the draw is, and will be the same from now on.
+ * NGX_ERROR: no memory, or OpenSSL failed.
+ */
+ngx_int_t ngx_adm_draw_json(ngx_pool_t *pool, ngx_adm_loc_conf_t *lcf,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_adm_room_t *room,
+    ngx_str_t *json, ngx_uint_t *made);
+
 
 #endif /* _NGX_ADM_ROOM_DRAW_API_H_INCLUDED_ */

@@ -68,8 +68,6 @@ void
 ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_room_t *room)
 {
-    u_char               secret[NGX_ADM_DRAW_SIZE];
-    u_char               commitment[NGX_ADM_DRAW_SIZE];
     ngx_adm_drawn_t      known;
     ngx_adm_lot_kept_t  *kept;
 
@@ -82,7 +80,8 @@ ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     if (known.commitment
         && (room->order != NGX_ADM_ORDER_BEACON
             || (known.source
-                && (room->ready == 0 || room->lots == 0 || known.beacon))))
+                && (room->ready == 0 || room->lots == 0
+                    || (known.beacon && known.of == room->drawn)))))
     {
         return;
     }
@@ -95,18 +94,29 @@ ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 
     kept->looked = ngx_current_msec;
 
+    (void) ngx_adm_lot_commit(lcf, event, conf, room->activation, NULL, NULL);
+}
+
+
+ngx_adm_redis_call_t *
+ngx_adm_lot_commit(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, int64_t activation, ngx_adm_draw_done_pt done,
+    void *data)
+{
+    u_char  secret[NGX_ADM_DRAW_SIZE], commitment[NGX_ADM_DRAW_SIZE];
+
     if (lcf->draw == NULL
-        || ngx_adm_draw_secret(lcf->draw, event, room->activation, NULL,
-                               secret) != NGX_OK)
+        || ngx_adm_draw_secret(lcf->draw, event, activation, NULL, secret)
+           != NGX_OK)
     {
-        return;
+        return NULL;
     }
 
     ngx_adm_draw_commitment(secret, commitment);
     ngx_explicit_memzero(secret, sizeof(secret));
 
-    (void) ngx_adm_draw_call(event, conf, room->activation, commitment, NULL,
-                             NULL, NULL);
+    return ngx_adm_draw_call(event, conf, activation, commitment, NULL, done,
+                             data);
 }
 
 
@@ -125,7 +135,8 @@ ngx_adm_lot_seed(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
         || room->lots == 0
         || drawn->commitment == 0
         || (room->order == NGX_ADM_ORDER_BEACON
-            && (drawn->source == 0 || drawn->beacon == 0))
+            && (drawn->source == 0 || drawn->beacon == 0
+                || drawn->of != room->drawn))
         || lcf->draw == NULL)
     {
         return NGX_DECLINED;
@@ -267,4 +278,24 @@ ngx_adm_lot_text(ngx_adm_standing_t *standing, u_char *text)
     }
 
     *text = '\0';
+}
+
+
+void
+ngx_adm_lot_claims(ngx_adm_standing_t *standing, ngx_adm_claims_t *claims)
+{
+    ngx_adm_drawn_t  drawn;
+
+    static u_char  hex[2 * NGX_ADM_DRAW_BEACON_MAX];
+
+    claims->lots = standing->room.lots;
+    claims->drawn = standing->room.drawn;
+
+    if (standing->room.order == NGX_ADM_ORDER_BEACON) {
+        ngx_adm_draw_known(&claims->sub, standing->room.activation, &drawn);
+
+        claims->beacon.data = hex;
+        claims->beacon.len = ngx_hex_dump(hex, drawn.beacon_text, drawn.beacon)
+                             - hex;
+    }
 }

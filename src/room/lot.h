@@ -27,6 +27,11 @@
 void ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
 
+/* the same at once, whatever is known; as ngx_adm_draw_call() */
+ngx_adm_redis_call_t *ngx_adm_lot_commit(ngx_adm_loc_conf_t *lcf,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf, int64_t activation,
+    ngx_adm_draw_done_pt done, void *data);
+
 /*
  * The secret and the seed of a draw, each of NGX_ADM_DRAW_SIZE, once it is
  * made.  NGX_DECLINED: it is not, or no key here fits its commitment;
@@ -35,6 +40,10 @@ void ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 ngx_int_t ngx_adm_lot_seed(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_room_t *room, ngx_adm_drawn_t *drawn, u_char *secret,
     u_char *seed);
+
+/* what the token of a lot says of its draw; the text is good until the next */
+void ngx_adm_lot_claims(ngx_adm_standing_t *standing,
+    ngx_adm_claims_t *claims);
 
 /* "lot":..., or "position":..., or both, with a comma and a null at the end */
 #define NGX_ADM_LOT_TEXT                                                      \

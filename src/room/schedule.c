@@ -15,6 +15,7 @@
 #include "../base/clock.h"
 #include "../host/args.h"
 #include "../host/errands.h"
+#include "../host/follow.h"
 #include "../host/room_list.h"
 #include "../host/sale.h"
 #include "../host/standby.h"
@@ -241,6 +242,8 @@ ngx_adm_room_stepped(void *data, ngx_int_t rc, ngx_adm_room_t *room)
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
                    "admission: stepped the room of event \"%V\": rc %i, after "
                    "%M ms", &errand->event, rc, elapsed);
+
+    ngx_adm_follow_watch(&errand->event, errand->conf);
 
     step = (errand->conf->vwr == NGX_ADM_STANDBY) ? NGX_ADM_STANDBY_STEP
                                                   : NGX_ADM_ROOM_STEP;

@@ -33,6 +33,7 @@ typedef struct {
     ngx_msec_t               looked;
     ngx_int_t                known;      /* NGX_OK: the room is */
     ngx_adm_room_t           room;
+    ngx_adm_there_table_t    there;
     ngx_adm_seats_e          seats;
     ngx_adm_sale_t           sale;
 
@@ -61,6 +62,8 @@ typedef struct {
     unsigned                 lang:2;
 
     ngx_msec_t               told;       /* ms, 0: nothing was yet */
+    ngx_msec_t               heard;      /* ms, likewise: that it is there */
+    int64_t                  ahead;      /* as was told; -1: nothing was */
     uint32_t                 state;      /* a hash of it, without numbers */
     uint32_t                 numbers;    /* and of those */
 
@@ -73,6 +76,8 @@ static void ngx_adm_room_scene_look(ngx_adm_room_scene_t *scene);
 static void ngx_adm_room_scene_notice(ngx_adm_room_scene_t *scene);
 static void ngx_adm_room_scene_leave(ngx_adm_room_scene_t *scene);
 static ngx_int_t ngx_adm_room_stream_look(ngx_adm_stream_t *s, void *data);
+static void ngx_adm_room_stream_heard(ngx_adm_room_stream_t *rs,
+    ngx_adm_standing_t *standing);
 static ngx_uint_t ngx_adm_room_stream_due(ngx_adm_room_stream_t *rs,
     ngx_adm_standing_t *standing);
 static ngx_int_t ngx_adm_room_stream_tell(ngx_adm_stream_t *s,
@@ -127,6 +132,7 @@ ngx_adm_room_stream(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
     rs->at = ticket->at;
     rs->act = ticket->act;
     rs->exp = ticket->exp;
+    rs->ahead = ngx_adm_told_before(r);
     rs->uid = (u_short) ticket->uid.len;
     rs->vis = (u_short) ticket->vis.len;
     rs->holder = (unsigned) holder;
@@ -207,6 +213,8 @@ ngx_adm_room_scene_look(ngx_adm_room_scene_t *scene)
 
     scene->known = ngx_adm_room_get(event, &scene->room);
 
+    ngx_adm_there_copy(event, &scene->there);
+
     (void) ngx_adm_sale_get(event, scene->conf, &scene->sale);
 
     if (ngx_adm_tier1_pending(event, scene->conf, &scene->room)) {
@@ -266,6 +274,7 @@ ngx_adm_room_scene_leave(ngx_adm_room_scene_t *scene)
         ngx_destroy_pool(scene->pool);
     }
 
+    ngx_adm_there_free(&scene->there);
     ngx_free(scene);
 }
 
@@ -306,7 +315,8 @@ ngx_adm_room_stream_look(ngx_adm_stream_t *s, void *data)
 
     standing.room = scene->room;
 
-    rc = ngx_adm_ticket_stands(rs->lcf, &ticket, scene->conf, &standing);
+    rc = ngx_adm_ticket_stands(rs->lcf, &ticket, scene->conf, rs->holder,
+                               &standing);
 
     if (rc == NGX_ERROR) {
         return NGX_OK;
@@ -316,11 +326,37 @@ ngx_adm_room_stream_look(ngx_adm_stream_t *s, void *data)
         return NGX_DONE;
     }
 
+    ngx_adm_ticket_count(&scene->sn.str, &scene->there, &standing);
+
+    if (rs->holder) {
+        ngx_adm_room_stream_heard(rs, &standing);
+    }
+
     if (!ngx_adm_room_stream_due(rs, &standing)) {
         return NGX_OK;
     }
 
     return ngx_adm_room_stream_tell(s, rs, &ticket, &standing);
+}
+
+
+/* as often as one would ask who polls */
+
+static void
+ngx_adm_room_stream_heard(ngx_adm_room_stream_t *rs,
+    ngx_adm_standing_t *standing)
+{
+    ngx_uint_t  next;
+
+    next = ngx_adm_room_next_poll(standing->ahead);
+
+    if (rs->heard && ngx_current_msec - rs->heard < next * 1000) {
+        return;
+    }
+
+    rs->heard = ngx_adm_mark_now();
+
+    ngx_adm_ticket_heard(&rs->scene->sn.str, standing, next);
 }
 
 
@@ -354,6 +390,7 @@ ngx_adm_room_stream_due(ngx_adm_room_stream_t *rs, ngx_adm_standing_t *standing)
         int64_t            next;
         int64_t            rate;
         int64_t            measured;
+        int64_t            ahead;
     } n;
 
     scene = rs->scene;
@@ -374,6 +411,7 @@ ngx_adm_room_stream_due(ngx_adm_room_stream_t *rs, ngx_adm_standing_t *standing)
     n.next = room->next;
     n.rate = room->rate;
     n.measured = room->measured;
+    n.ahead = standing->ahead;
 
     state = ngx_murmur_hash2((u_char *) &is, sizeof(is));
     numbers = ngx_murmur_hash2((u_char *) &n, sizeof(n));
@@ -417,6 +455,7 @@ ngx_adm_room_stream_tell(ngx_adm_stream_t *s, ngx_adm_room_stream_t *rs,
 
     ngx_memzero(&told, sizeof(ngx_adm_told_t));
 
+    told.event = &rs->scene->sn.str;
     told.conf = rs->scene->conf;
     told.position = rs->position;
     told.standing = standing;
@@ -424,6 +463,8 @@ ngx_adm_room_stream_tell(ngx_adm_stream_t *s, ngx_adm_room_stream_t *rs,
     told.sale = &rs->scene->sale;
     told.holder = rs->holder;
     told.notice = rs->scene->notice[rs->lang];
+
+    ngx_adm_told_ahead(&told, rs->ahead);
 
     pool = NULL;
     rc = NGX_OK;
@@ -446,6 +487,7 @@ ngx_adm_room_stream_tell(ngx_adm_stream_t *s, ngx_adm_room_stream_t *rs,
         if (p) {
             rs->told = ngx_current_msec ? ngx_current_msec : 1;
             rs->admitted = standing->admitted;
+            rs->ahead = standing->undrawn ? -1 : told.ahead;
 
             ngx_adm_stream_tell(s, ngx_adm_told_put(p, p + size, &told));
         }
@@ -473,10 +515,16 @@ ngx_adm_room_stream_token(ngx_adm_room_stream_t *rs, ngx_adm_claims_t *ticket,
         return NGX_DONE;
     }
 
-    return ngx_adm_token_sign(NGX_ADM_TOKEN_TIER1,
-                              rs->lcf->verifiers[NGX_ADM_TOKEN_TIER1].keys,
-                              &made, pool, token) == NGX_OK ? NGX_OK
-                                                            : NGX_AGAIN;
+    if (ngx_adm_token_sign(NGX_ADM_TOKEN_TIER1,
+                           rs->lcf->verifiers[NGX_ADM_TOKEN_TIER1].keys,
+                           &made, pool, token) != NGX_OK)
+    {
+        return NGX_AGAIN;
+    }
+
+    ngx_adm_ticket_came(ticket, rs->scene->conf, standing);
+
+    return NGX_OK;
 }
 
 

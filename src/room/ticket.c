@@ -14,6 +14,7 @@
 #include "../base/clock.h"
 #include "../base/reason.h"
 #include "../base/text.h"
+#include "../host/comers.h"
 #include "../host/room_state.h"
 #include "../http/credentials.h"
 #include "../http/room.h"
@@ -24,6 +25,8 @@
 
 static ngx_int_t ngx_adm_ticket_match(ngx_http_request_t *r,
     ngx_adm_claims_t *ticket, void *data, const char **why);
+static ngx_uint_t ngx_adm_ticket_counts(ngx_adm_claims_t *ticket,
+    ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
 static void ngx_adm_ticket_ahead_of_host(ngx_adm_claims_t *ticket,
     ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
 
@@ -112,19 +115,75 @@ ngx_adm_ticket_match(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
 
 ngx_int_t
 ngx_adm_ticket_standing(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
-    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing)
+    ngx_adm_event_conf_t *conf, ngx_uint_t asks, ngx_adm_standing_t *standing)
 {
+    ngx_int_t  rc;
+
     if (ngx_adm_room_get(&ticket->sub, &standing->room) != NGX_OK) {
         return NGX_AGAIN;
     }
 
-    return ngx_adm_ticket_stands(lcf, ticket, conf, standing);
+    rc = ngx_adm_ticket_stands(lcf, ticket, conf, asks, standing);
+
+    if (rc == NGX_OK) {
+        ngx_adm_ticket_count(&ticket->sub, NULL, standing);
+    }
+
+    return rc;
+}
+
+
+void
+ngx_adm_ticket_count(ngx_str_t *event, ngx_adm_there_table_t *table,
+    ngx_adm_standing_t *standing)
+{
+    /* a lot that is not drawn stands nowhere */
+
+    if (standing->admitted || standing->undrawn || standing->numbers <= 1) {
+        return;
+    }
+
+    standing->ahead = table
+                      ? ngx_adm_there_table_ahead(table, &standing->room,
+                                                  standing->position)
+                      : ngx_adm_there_ahead(event, &standing->room,
+                                            standing->position);
+}
+
+
+void
+ngx_adm_ticket_heard(ngx_str_t *event, ngx_adm_standing_t *standing,
+    ngx_uint_t next_poll)
+{
+    int64_t  number, of;
+
+    if (standing->admitted) {
+        return;
+    }
+
+    number = ngx_adm_ticket_number(standing, &of);
+
+    if (number) {
+        ngx_adm_there_heard(event, of, number, next_poll);
+    }
+}
+
+
+/* of a draw that is made its position, which may be known a moment later */
+
+int64_t
+ngx_adm_ticket_number(ngx_adm_standing_t *standing, int64_t *of)
+{
+    *of = ngx_adm_there_of(&standing->room);
+
+    return (standing->undrawn && *of != standing->room.activation)
+           ? 0 : standing->position;
 }
 
 
 ngx_int_t
 ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
-    ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing)
+    ngx_adm_event_conf_t *conf, ngx_uint_t asks, ngx_adm_standing_t *standing)
 {
     int64_t          now, end;
     ngx_adm_room_t  *room;
@@ -136,6 +195,7 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
     standing->lot = 0;
     standing->undrawn = 0;
     standing->waits = 0;
+    standing->late = 0;
 
     if (ticket->act < room->activation) {
         return NGX_DECLINED;
@@ -161,7 +221,8 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
         return NGX_ERROR;
     }
 
-    standing->ahead = ngx_max(standing->position - room->serving, 0);
+    standing->numbers = ngx_max(standing->position - room->serving, 0);
+    standing->ahead = standing->numbers;
     standing->admitted = (!room->active
                           || (standing->ahead == 0 && !standing->waits));
 
@@ -185,11 +246,47 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
 
     standing->turn = ngx_max(standing->turn, standing->at);
 
+    if (ngx_adm_ticket_counts(ticket, conf, room)
+        && (now - standing->turn > NGX_ADM_COMERS_TURN
+            || (standing->position <= room->passed
+                && ngx_adm_comers_passed(&ticket->sub, room->activation,
+                                         standing->position)))
+        && ngx_adm_comers_late(&ticket->sub, room->activation,
+                               standing->position, asks, &standing->turn)
+           != NGX_OK)
+    {
+        standing->admitted = 0;
+        standing->late = 1;
+
+        return NGX_OK;
+    }
+
     /* in whole seconds, as the life of a token is */
 
     end = standing->turn + (int64_t) conf->session_max * 1000;
 
     return now / 1000000 < end / 1000000 ? NGX_OK : NGX_DECLINED;
+}
+
+
+/* whether the counter is led by who comes, of that ticket's activation */
+
+static ngx_uint_t
+ngx_adm_ticket_counts(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_t *room)
+{
+    return room->active && conf->vwr_noshow > 1
+           && ticket->act == room->activation;
+}
+
+
+void
+ngx_adm_ticket_came(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing)
+{
+    if (ngx_adm_ticket_counts(ticket, conf, &standing->room)) {
+        ngx_adm_comers_came(&ticket->sub, ticket->act, standing->position);
+    }
 }
 
 
@@ -226,6 +323,10 @@ ngx_adm_ticket_claims(ngx_adm_claims_t *ticket, ngx_adm_standing_t *standing,
     }
 
     claims->adm = standing->turn;
+
+    if (standing->lot && !standing->undrawn) {
+        ngx_adm_lot_claims(standing, claims);
+    }
 }
 
 
@@ -233,9 +334,16 @@ ngx_int_t
 ngx_adm_ticket_issue(ngx_http_request_t *r, ngx_adm_claims_t *ticket,
     ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing, ngx_str_t *token)
 {
+    ngx_int_t         rc;
     ngx_adm_claims_t  claims;
 
     ngx_adm_ticket_claims(ticket, standing, &claims);
 
-    return ngx_adm_tier1_issue(r, conf, &claims, token);
+    rc = ngx_adm_tier1_issue(r, conf, &claims, token);
+
+    if (rc == NGX_OK) {
+        ngx_adm_ticket_came(ticket, conf, standing);
+    }
+
+    return rc;
 }

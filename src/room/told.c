@@ -11,12 +11,48 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "../http/api.h"
 #include "lot.h"
 #include "told.h"
 
 
+#define NGX_ADM_TOLD_MAX   9999999999
+
 /* names of members, and numbers */
-#define NGX_ADM_TOLD_SIZE  (256 + 7 * NGX_INT64_LEN)
+#define NGX_ADM_TOLD_SIZE                                                     \
+    (256 + 7 * NGX_INT64_LEN + NGX_ADM_RANGE_TEXT)
+
+
+int64_t
+ngx_adm_told_before(ngx_http_request_t *r)
+{
+    ngx_int_t  n;
+
+    n = ngx_adm_arg_number(r, "ahead", NGX_ADM_TOLD_MAX);
+
+    return n < 0 ? -1 : n;
+}
+
+
+void
+ngx_adm_told_ahead(ngx_adm_told_t *told, int64_t before)
+{
+    ngx_adm_standing_t  *standing;
+
+    standing = told->standing;
+
+    told->ahead = (before < 0) ? standing->ahead
+                               : ngx_min(standing->ahead, before);
+
+    if (standing->undrawn && !standing->admitted) {
+        told->ahead = ngx_max(standing->room.next, told->position)
+                      - standing->room.serving;
+    }
+
+    told->next_poll = ngx_adm_sale_next_poll(told->sale,
+                                  ngx_adm_room_next_poll(standing->ahead),
+                                  standing->room.next);
+}
 
 
 size_t
@@ -30,8 +66,10 @@ ngx_adm_told_size(ngx_adm_told_t *told)
 u_char *
 ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 {
-    u_char               lot[NGX_ADM_LOT_TEXT];
+    u_char               lot[NGX_ADM_LOT_TEXT], wait[NGX_ADM_RANGE_TEXT];
+    ngx_int_t            rc;
     ngx_adm_room_t      *room;
+    ngx_adm_range_t      range;
     ngx_adm_standing_t  *standing;
 
     standing = told->standing;
@@ -44,7 +82,7 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
                     "\"totalInQueue\":%L,\"ahead\":%L",
                     standing->admitted ? "true" : "false", (char *) lot,
                     room->serving, ngx_max(room->next, told->position),
-                    standing->ahead);
+                    told->ahead);
 
     if (standing->admitted) {
         p = ngx_adm_put(p, last, "%s%V%s",
@@ -52,15 +90,15 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
                         &told->token, told->token.len ? "\"" : "");
 
     } else {
-        p = ngx_adm_put(p, last,
-                        ",\"estimatedWait\":%L,\"nextPoll\":%ui%s%s%s",
-                        ngx_adm_room_estimate(room, told->conf,
-                                              standing->ahead)
-                        + ngx_adm_sale_rest(told->sale),
-                        ngx_adm_sale_next_poll(told->sale,
-                            ngx_adm_room_next_poll(standing->ahead),
-                            room->next),
-                        ngx_adm_room_paused(room) ? ",\"paused\":true" : "",
+        rc = ngx_adm_told_range(told->event, told->conf, standing,
+                                told->ahead, ngx_adm_sale_rest(told->sale),
+                                &range);
+
+        ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
+
+        p = ngx_adm_put(p, last, ",%s,\"nextPoll\":%ui%s%s%s",
+                        (char *) wait, told->next_poll,
+                        rc == NGX_OK ? "" : ",\"paused\":true",
                         ngx_adm_told_seats(told->seats),
                         told->holder ? "" : ",\"holder\":false");
     }
@@ -68,6 +106,35 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
     p = ngx_adm_sale_put(p, last, told->sale);
 
     return ngx_adm_put(p, last, "%V}", &told->notice);
+}
+
+
+/* a lot that is not drawn may be the first one as well as the last */
+
+ngx_int_t
+ngx_adm_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing, int64_t ahead, int64_t rest,
+    ngx_adm_range_t *range)
+{
+    if (ngx_adm_room_paused(&standing->room)
+        || ngx_adm_range_stopped(event, conf, NGX_ADM_RANGE_ROOM))
+    {
+        return NGX_DECLINED;
+    }
+
+    ngx_adm_range_room(event, ngx_adm_room_rate(&standing->room, conf), ahead,
+                       range);
+
+    if (standing->undrawn) {
+        range->wait = (range->wait + 1) / 2;
+        range->low = 0;
+    }
+
+    range->wait += rest;
+    range->low += rest;
+    range->high += rest;
+
+    return NGX_OK;
 }
 
 

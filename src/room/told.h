@@ -15,14 +15,18 @@
 #include <ngx_http.h>
 
 #include "../host/event_state.h"
+#include "../host/range.h"
 #include "../http/sale.h"
 #include "ticket.h"
 
 
 typedef struct {
+    ngx_str_t              *event;
     ngx_adm_event_conf_t   *conf;
     int64_t                 position;    /* of the ticket, drawn or not */
     ngx_adm_standing_t     *standing;
+    int64_t                 ahead;       /* as it is to be told */
+    ngx_uint_t              next_poll;   /* s; of who waits */
     ngx_adm_seats_e         seats;
     ngx_adm_sale_t         *sale;        /* its phase, as of sale_get() */
     ngx_uint_t              holder;      /* bool: the ticket's visitor asks */
@@ -31,9 +35,26 @@ typedef struct {
 } ngx_adm_told_t;
 
 
+/* what a client says it was told, by "ahead"; -1: it does not say */
+int64_t ngx_adm_told_before(ngx_http_request_t *r);
+
+/*
+ * Sets both, by the sale too: of who waits with a position no more are ahead
+ * than before, -1: nothing was told.  Of a lot that is not drawn all may be.
+ */
+void ngx_adm_told_ahead(ngx_adm_told_t *told, int64_t before);
+
 /* bytes that it takes at most, and the JSON; returns where that ends */
 size_t ngx_adm_told_size(ngx_adm_told_t *told);
 u_char *ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told);
+
+/*
+ * What one who waits is told of how long, with so many ahead.  NGX_DECLINED:
+ * entry is paused, and there is no number.
+ */
+ngx_int_t ngx_adm_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_standing_t *standing, int64_t ahead, int64_t rest,
+    ngx_adm_range_t *range);
 
 /* what there is to be said of seats, as members */
 const char *ngx_adm_told_seats(ngx_adm_seats_e seats);

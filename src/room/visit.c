@@ -37,6 +37,10 @@ static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
 static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
 static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
+static ngx_int_t ngx_adm_visit_commit(ngx_adm_visit_t *visit,
+    int64_t activation);
+static void ngx_adm_visit_committed(void *data, ngx_int_t rc,
+    ngx_adm_draw_result_e result, int64_t us);
 static void ngx_adm_visit_issued(void *data, ngx_int_t rc,
     ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position,
@@ -164,7 +168,7 @@ ngx_adm_visit_shown(ngx_adm_visit_t *visit)
         return NGX_DECLINED;
     }
 
-    rc = ngx_adm_ticket_standing(call->lcf, visit->ticket, call->conf,
+    rc = ngx_adm_ticket_standing(call->lcf, visit->ticket, call->conf, 1,
                                  &visit->standing);
     if (rc != NGX_OK) {
         return rc;
@@ -318,6 +322,13 @@ ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
     ngx_adm_wait_over(visit->call->request);
     ngx_adm_intake_end(&visit->intake, rc == NGX_OK && position);
 
+    if (rc == NGX_OK && full == NGX_ADM_LINE_UNCOMMITTED) {
+        rc = ngx_adm_visit_commit(visit, room->activation);
+
+        ngx_adm_wait_finish(visit->call->request, rc);
+        return;
+    }
+
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, visit->call->request->connection->log,
                    0, "admission: visit of event \"%V\", position %L: %i",
                    &visit->call->event, position, rc);
@@ -337,6 +348,52 @@ ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
     }
 
     rc = visit->done(visit, rc);
+
+    ngx_adm_wait_finish(visit->call->request, rc);
+}
+
+
+/* the first lots of a draw are asked for again once it is committed to */
+
+static ngx_int_t
+ngx_adm_visit_commit(ngx_adm_visit_t *visit, int64_t activation)
+{
+    ngx_adm_api_call_t    *call;
+    ngx_adm_redis_call_t  *commit;
+
+    call = visit->call;
+    commit = NULL;
+
+    if (!visit->committed && ngx_adm_redis) {
+        visit->committed = 1;
+
+        ngx_adm_redis_until(ngx_adm_redis, visit->deadline);
+
+        commit = ngx_adm_lot_commit(call->lcf, &call->event, call->conf,
+                                    activation, ngx_adm_visit_committed,
+                                    visit);
+
+        ngx_adm_redis_until(ngx_adm_redis, 0);
+    }
+
+    if (commit == NULL) {
+        return visit->done(visit, NGX_BUSY);
+    }
+
+    return ngx_adm_wait_content(call->request, ngx_adm_redis_cancel, commit);
+}
+
+
+static void
+ngx_adm_visit_committed(void *data, ngx_int_t rc, ngx_adm_draw_result_e result,
+    int64_t us)
+{
+    ngx_adm_visit_t *visit = data;
+
+    ngx_adm_wait_over(visit->call->request);
+
+    rc = (rc == NGX_OK) ? ngx_adm_visit_assign(visit)
+                        : visit->done(visit, NGX_BUSY);
 
     ngx_adm_wait_finish(visit->call->request, rc);
 }
@@ -420,6 +477,7 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
     standing->lot = 0;
     standing->undrawn = 0;
     standing->waits = 0;
+    standing->late = 0;
 
     if (ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
         != NGX_OK)
@@ -427,15 +485,21 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
         return NGX_ERROR;
     }
 
-    standing->ahead = ngx_max(standing->position - room->serving, 0);
+    standing->numbers = ngx_max(standing->position - room->serving, 0);
+    standing->ahead = standing->numbers;
     standing->admitted = (standing->ahead == 0 && !standing->waits);
     standing->turn = standing->at;
+
+    ngx_adm_ticket_count(&call->event, NULL, standing);
 
     return ngx_adm_visit_cookies(visit);
 }
 
 
-/* those that were shown as well: a header may have been all that there was */
+/*
+ * Those that were shown as well: a header may have been all that there was.
+ * Who waits is there from now on.
+ */
 
 static ngx_int_t
 ngx_adm_visit_cookies(ngx_adm_visit_t *visit)
@@ -445,6 +509,9 @@ ngx_adm_visit_cookies(ngx_adm_visit_t *visit)
 
     r = visit->call->request;
     now = ngx_adm_now();
+
+    ngx_adm_ticket_heard(&visit->ticket->sub, &visit->standing,
+                         ngx_adm_room_next_poll(visit->standing.ahead));
 
     if (!visit->made
         && ngx_adm_visitor_cookie(r, visit->visitor) != NGX_OK)

@@ -52,6 +52,7 @@ struct ngx_adm_visit_s {
 
     unsigned              made:1;    /* the visitor */
     unsigned              looked:1;
+    unsigned              committed:1;  /* to the draw, once */
 };
 
 

@@ -101,6 +101,9 @@ static ngx_adm_claim_t  ngx_adm_claims[] = {
     CLAIM(ticket, integer, TIER1, NONE),
     CLAIM(act, integer, TIER1, NONE),
     CLAIM(adm, integer, TIER1|TIER2, NONE),
+    CLAIM(lots, integer, TIER1, NONE),
+    CLAIM(drawn, integer, TIER1, NONE),
+    CLAIM(beacon, user, TIER1, NONE),
     CLAIM(epoch, integer, PLACE, NONE),
     CLAIM(cookie, integer, VISITOR, NONE),
 

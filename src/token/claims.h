@@ -59,6 +59,12 @@ typedef struct {
     int64_t                     score;      /* of a place */
     int64_t                     epoch;      /* of a place */
 
+    int64_t                     lots;       /* of a drawn lot's token: how many
+                                               there were, */
+    int64_t                     drawn;      /* when they were counted (us), */
+    ngx_str_t                   beacon;     /* and the beacon, in hexadecimal;
+                                               empty: there was none */
+
     int64_t                     cookie;     /* of a visitor: the attributes that
                                                its cookie got (http/cookie.h);
                                                0: absent */

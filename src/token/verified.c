@@ -78,6 +78,7 @@ static size_t  ngx_adm_claims_offsets[] = {
     offsetof(ngx_adm_claims_t, sub),
     offsetof(ngx_adm_claims_t, uid),
     offsetof(ngx_adm_claims_t, vis),
+    offsetof(ngx_adm_claims_t, beacon),
     offsetof(ngx_adm_claims_t, email),
     offsetof(ngx_adm_claims_t, role) };
 

@@ -11,6 +11,7 @@ run(async ({ visitor }) => {
     await signingIn(visitor);
     await theBoard(visitor);
     await waitingRoom(visitor);
+    await theBackend(visitor);
     await theQueue(visitor);
     await byKeyboard(visitor);
     await wrongInput(visitor);
@@ -365,6 +366,79 @@ async function waitingRoom(visitor) {
     ok(await page.evaluate(() => JSON.stringify(sessionStorage).length < 2e6),
        "in bounds");
     is(context.seen.errors.join(), "", "no errors");
+    await context.close();
+}
+
+
+// What follows the backend, with 15 minutes that were before the page, and hold.
+
+async function theBackend(visitor) {
+    const { context, page } = await open(visitor);
+    const backend = `${card("config")} .backend`;
+    const at = Math.floor(Date.now() / 10000) * 10;
+    let shown = null;
+
+    await shows(page, `${backend} .chip`, /^(Not known|Nothing limits)$/, "a backend: followed");
+    ok(await page.isHidden(`${card("concert")} .backend`), "but not all are");
+
+    await page.route("**/status?*", async route => {
+        const response = await route.fetch();
+        const json = await response.json();
+        for (const event of json.events) {
+            if (event.eventId === "config") Object.assign(event, shown);
+        }
+        return route.fulfill({ response, json });
+    });
+    await page.route("**/backend/config", route => route.fulfill({ json: {
+        eventId: "config", step: 10, points: [
+            [ at - 600, 100, 0, 50, null, null, null ],
+            [ at - 10, 812, 75, 82, 500, 430, "latency" ] ] } }));
+    shown = { rate: 4, effectiveRate: 1, effectiveThreshold: 1, limitedBy: "latency",
+              comePercent: 62, backend: {
+                  follow: "on", latency: 812, maxLatency: 500, requests: 412,
+                  counted: 400, failed: 3, maxErrors: null, rate: 500,
+                  threshold: 1, limitedBy: "latency", pause: 0, age: 0 } };
+    await page.reload();
+
+    await shows(page, `${backend} .chip`, /^Limited: too slow$/, "what limits");
+    await shows(page, `${backend} .stats`, /812 ms of 500 ms.*0\.75 %.*0\.5 of 4.*1 of 2/,
+                "measured, and in force");
+    await shows(page, `${room("config")} .facts`, /, 1 in force.*62 % of those called come/,
+                "in the waiting room");
+    await shows(page, `${queue("config")} .facts`, /, 1 in force/, "in the queue");
+    await shows(page, "#troubles", /Fewer are let in than is set: its backend is too slow/,
+                "at the top");
+    ok(await until(() => page.$eval(`${backend} .chart`,
+                                    chart => chart.dataset.points === "2")),
+       "a chart of before the page was opened");
+    like(await page.getAttribute(`${backend} .chart`, "aria-label"),
+         /at most 812/, "which says so");
+    await page.click(`${backend} summary`);
+    await shows(page, `${backend} table`, /812 ms0\.75 %820\.5430Limited: too slow/,
+                "and a table");
+    await page.unroute("**/status?*");
+    await page.unroute("**/backend/config");
+
+    // hold
+
+    const word = `${card("concert")} .word`;
+
+    await choose(page, word, "Hold…");
+    like(await words(page), /Nobody is let in.*go(es)? on/, "hold: what it does");
+    await page.check("#inside");
+    like(await words(page), /stopped at their next page/, "hold: inside too");
+    await yes(page, "hold: yes");
+    await shows(page, `${word} .held`, /those inside are stopped too/, "held");
+    await shows(page, `${queue("concert")} .chip`, /^Held$/, "in the queue");
+    is((await look("concert")).hold, "inside", "as was asked");
+    await shows(page, "#troubles", /It is held/, "at the top, too");
+
+    await choose(page, word, "Let go…");
+    await yes(page, "let go: yes");
+    await shows(page, `${queue("concert")} .chip`, /^(?!Held)/, "let go");
+    is((await look("concert")).hold, undefined, "held no more");
+    is(context.seen.errors.join() + page.complaints.join(), "",
+       "the console is clean");
     await context.close();
 }
 

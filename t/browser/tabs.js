@@ -27,16 +27,18 @@ const lacking = {
 };
 
 run(async ({ visitor }) => {
-    for (const [ i, what ] of Object.keys(lacking).entries()) {
-        await fourTabs(visitor, `tabs-${i}`, what);
-    }
+    const all = Object.keys(lacking).map(
+        (what, i) => () => fourTabs(visitor, `tabs-${i}`, what));
 
+    await Promise.all(all.slice(0, 2).map(one => one()));
+    await Promise.all(all.slice(2).map(one => one()));
     await Promise.all([ asleep(visitor, "asleep", "nothing"),
                         asleep(visitor, "asleep-old", "locks"),
                         closed(visitor, "closed", "nothing"),
-                        closed(visitor, "closed-old", "locks") ]);
-    await otherCookies(visitor);
-    await leaving(visitor);
+                        closed(visitor, "closed-old", "locks"),
+                        otherCookies(visitor), ahead(visitor) ]);
+    await Promise.all([ leaving(visitor), inLine(visitor, "line", "nothing"),
+                        inLine(visitor, "line-old", "locks") ]);
 });
 
 
@@ -70,12 +72,25 @@ async function tab(context, what) {
 }
 
 
+// All documents at once: browsers open tabs one after the other.
+
+async function together(context, url) {
+    const waiting = [];
+
+    await context.route(url, route => {
+        waiting.push(route);
+        if (waiting.length === 4) waiting.forEach(one => one.continue());
+    });
+}
+
+
 async function fourTabs(visitor, event, what) {
     await open(event);
 
     const context = await visitor();
     const pages = await Promise.all([ 1, 2, 3, 4 ].map(() => tab(context, what)));
 
+    await together(context, room(event));
     await Promise.all(pages.map(page => page.goto(room(event))));
 
     for (const page of pages) {
@@ -98,6 +113,26 @@ async function fourTabs(visitor, event, what) {
            cookie => /^admission-tab/.test(cookie.name)).length, 0,
        `four tabs, lacking ${what}: nothing is left of it`);
     is(context.seen.errors.join(), "", `four tabs, lacking ${what}: no errors`);
+    await context.close();
+}
+
+
+// Where users are visitors the queue's page makes one.
+
+async function inLine(visitor, event, what) {
+    const context = await visitor();
+    const pages = await Promise.all([ 1, 2, 3, 4 ].map(() => tab(context, what)));
+
+    const line = `${config.site}/queue/${event}`;
+
+    await together(context, line);
+    await Promise.all(pages.map(page => page.goto(line)));
+
+    for (const page of pages) {
+        await shows(page, "#facts", /^Ahead of you0Behind you0I/,
+                    `four tabs in the line, lacking ${what}: one place`, LONG);
+    }
+
     await context.close();
 }
 
@@ -188,19 +223,74 @@ async function otherCookies(visitor) {
 }
 
 
-// Only who says so leaves, and all tabs with it; what the API answers is said here.
+// What there is ahead: by a new ticket its number, then what is told, which each
+// call has with it; of a number that was passed over nothing, and it waits on.
+
+async function ahead(visitor) {
+    const event = "ahead";
+    const context = await visitor();
+    const page = await tab(context, "nothing");
+    const asked = [];
+    let answer;
+
+    await page.route("**/check/**", route => {
+        asked.push(new URL(route.request().url()).search);
+        if (!answer) return route.abort();
+        route.fulfill({ contentType: "application/json", body: JSON.stringify(
+            { admitted: false, position: 9, servingCounter: 4, totalInQueue: 12,
+              nextPoll: 1, estimatedWait: 800, ...answer }) });
+    });
+
+    await open(event);
+    for (let i = 0; i < 5; i++) await call("POST", `/vwr-api/assign/${event}`);
+
+    await page.goto(room(event));
+    await shows(page, "#number", /^5$/, "ahead: by the ticket", LONG);
+    is(await page.textContent("#label"), "People ahead of you", "ahead: and who");
+    await until(() => asked.length, LONG);
+    is(asked[0], "", "ahead: nothing was told yet");
+
+    answer = { ahead: 3, estimatedWaitRange: [ 720, 900 ] };
+    await shows(page, "#number", /^2$/, "ahead: who is there", LONG);
+    await shows(page, "#wait", /^Estimated wait: 12 to 15 minutes$/,
+                "ahead: from when to when");
+    asked.length = 0;
+    await until(() => asked.includes("?ahead=3"), LONG);
+    is(asked[asked.length - 1], "?ahead=3", "ahead: said with the next call");
+
+    answer = { ahead: 3, estimatedWait: null, paused: true };
+    await shows(page, "#wait", /^Entry is paused at the moment$/,
+                "ahead: paused, which is no number", LONG);
+
+    answer = { ahead: 2, estimatedWait: null };
+    await shows(page, "#wait", /^The wait cannot be estimated yet$/,
+                "ahead: null is none either", LONG);
+
+    answer = { ahead: 0, servingCounter: 11 };
+    await shows(page, "#wait", /^You are next$/, "ahead: nobody", LONG);
+    asked.length = 0;
+    await until(() => asked.length > 1, LONG);
+    ok(await page.isVisible("#facts") && asked.length < 5,
+       "ahead: and it waits, as often as told", asked.join());
+
+    await context.close();
+}
+
+
+// Only who says so leaves, and all tabs with it.
 
 async function leaving(visitor) {
     const event = "leaving";
     const context = await visitor({ locale: "ko-KR" });
     const pages = [ await tab(context, "nothing"), await tab(context, "nothing") ];
     const asked = [];
-    let status = 503;
+    let fails = true;
 
     await context.route("**/leave/**", route => {
         asked.push(route.request().method() + " "
                    + new URL(route.request().url()).pathname);
-        route.fulfill({ status, contentType: "application/json", body: "{}" });
+        return fails ? route.fulfill({ status: 503, body: "{}" })
+                     : route.continue();
     });
 
     await open(event);
@@ -230,7 +320,7 @@ async function leaving(visitor) {
     await until(() => context.calls("/check/") > before + 2, LONG);
     await shows(pages[0], "#facts", /^내 번호1/, "leaving: then it waits on");
 
-    status = 200;
+    fails = false;
     await pages[0].click("#leave");
 
     for (const page of pages) {
@@ -245,7 +335,10 @@ async function leaving(visitor) {
        "leaving: asked for by the ticket", asked.join());
     is(await issued(event), 1, "leaving: nobody joined again by that");
 
-    await context.clearCookies();   // as the API does
+    is((await context.cookies()).filter(
+           cookie => /ticket/.test(cookie.name)).length, 0,
+       "leaving: the ticket is gone");
+
     await pages[1].click("#go");
     await shows(pages[1], "#facts", /^내 번호2/, "leaving: back at the end", LONG);
     await context.close();

@@ -505,6 +505,13 @@ subtest 'admission_events' => sub {
         complete => [ 'on', 'users', 'User', '' ],
         admissions_stream => [ 'yes', '1', 'ON', '' ],
         leave_on_close => [ 'yes', '1', 'auto', '' ],
+        backend_latency => [ '0', '61s', '-1', 'x', '', '1.5ms', 'on' ],
+        backend_errors => [ '0%', '0.001%', '100.01%', '101%', '2', '%', 'x%',
+                            '', '-1%', '2 %', '2.345%', 'on' ],
+        backend_5xx => [ 'auto', 'yes', '1', '' ],
+        backend_follow => [ 'auto', 'wet', 'DRY', '1', '' ],
+        vwr_rate_min => [ '0', '-1', '1000001', '0.5', 'x', '' ],
+        threshold_min => [ '0', '-1', '10000001', '1.5', 'x', '' ],
         title => [ "\xff", "\xc3" ],
         artist => [ "\xed\xa0\x80", "a\xf4\x90\x80\x80", "\xc0\xaf",
                     "a\x01b", "a\nb" ],
@@ -519,6 +526,9 @@ subtest 'admission_events' => sub {
         threshold => '0 to 10000000', admit_batch => '1 to 1000',
         slots => '0 to 10000000', complete => '"user" or "off"',
         leave_on_close => '"on" or "off"',
+        backend_latency => '1ms to 60s', backend_errors => '0.01% to 100%',
+        backend_5xx => '"on" or "off"', backend_follow => '"off" or "dry"',
+        vwr_rate_min => '1 to 1000000', threshold_min => '1 to 10000000',
         admissions_stream => '"on" or "off"', title => 'UTF-8 without control',
         artist => 'UTF-8 without control', session_max => '1s to 7d',
         restore_wait => '0 to 1h', admit_interval => '100ms to 1h',
@@ -560,6 +570,12 @@ subtest 'admission_events' => sub {
             'concert active_ttl=24h session_max=7d claim_ttl=1s seen_ttl=1m
              token_ttl=1000ms restore_wait=0 admit_interval=100ms
              admit_batch=1000 admissions_stream=on;',
+            'default backend_latency=1ms backend_errors=0.01% backend_5xx=on
+             backend_follow=dry vwr_rate_min=1 threshold_min=1;
+             concert backend_latency=60s backend_errors=100%
+             backend_follow=off vwr_rate_min=1000000
+             threshold_min=10000000;
+             other backend_latency=off backend_errors=off backend_follow=on;',
             'concert title=;', 'concert "title=a \"b\" c" "artist=<x>";',
             'DEFAULT threshold=1;';
 };
@@ -720,6 +736,8 @@ subtest 'keys of the waiting room' => sub {
                     '1000001', '1.5', '50r/s' ],
                   [ 'vwr_burst', 'a number from 0 to 10000000', '', '-1',
                     '10000001' ],
+                  [ 'vwr_noshow', 'a number from 1 to 20', '', '0', '21', '1.5',
+                    'off' ],
                   map({ [ $_, 'a number from 0 to 1000000000, or "off"', '', '-1',
                           'x', '1000000001', 'on' ] }
                       qw(max_queue vwr_max_queue)),
@@ -744,8 +762,9 @@ subtest 'keys of the waiting room' => sub {
     }
 
     right("a line with $_", http => "admission_events { default $_; e; }")
-        for 'vwr=auto', 'vwr=on', 'vwr=off', 'vwr_rate=0',
+        for 'vwr=auto', 'vwr=on', 'vwr=off', 'vwr=standby', 'vwr_rate=0',
             'vwr_rate=1000000 vwr_burst=0', 'vwr_burst=10000000',
+            'vwr_noshow=1', 'vwr_noshow=20',
             'ticket_ttl=1s', 'ticket_ttl=7d', 'max_queue=0 max_wait=1s',
             'max_queue=1000000000 max_wait=7d', 'max_queue=off max_wait=off',
             'vwr_max_queue=0 vwr_max_wait=7d', 'vwr_max_queue=off vwr_max_wait=off',
@@ -773,6 +792,12 @@ subtest 'keys of the waiting room' => sub {
           default vwr_rate=0; e vwr=standby; }' }, '"e"', '"vwr_rate="');
     right("standby with $_", http => "admission_events { e vwr=standby $_; }")
         for 'vwr_rate=1', 'vwr_rate=50 vwr_burst=13', "closes=$at{3}";
+    my ($rc, $said) = ask(http => "admission_events {
+        e order=draw vwr=on starts=$at{2}; f order=draw vwr=on opens=$at{1}
+        starts=$at{2}; }");
+    is $rc, 0, 'a draw without an opening, in a room that is on';
+    is_deeply [ $said =~ /\[warn\].*"order=draw" of "(\w)"/mg ], [ 'e' ],
+        'is warned of';
     wrong('no room to draw in', { http => 'admission_events {
           e order=draw vwr=off; }' }, '"order=draw"', '"e"', '"vwr=off"');
 };

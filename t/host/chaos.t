@@ -2,18 +2,19 @@
 # vanishing and coming back by their places at random, while a worker is killed,
 # an instance reloads, another is stopped and started, and Redis restarts with
 # its data.  The line is so long that hosts answer most polls themselves, from
-# their views of it.
+# their views of it.  Others only listen, by streams, and come by the gate.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 use Admission::Crowd;
 use Admission::HTTP;
+use Admission::Listeners;
 use Admission::Metrics;
 use Admission::Site;
 
 # more come than get in, also where the machine is slow: all slots are used
-my ($users, $threshold) = sanitized ? (900, 60) : (2000, 100);
+my ($users, $threshold, $arrive) = sanitized ? (1800, 60, 3) : (2000, 80, 3);
 my $site = Admission::Site->start(
     instances => 2, connections => 2048, timeout => '2s',
     server => 'location = /metrics { admission_metrics; }',
@@ -22,9 +23,11 @@ my $site = Admission::Site->start(
               . 'claim_ttl=20s seen_ttl=30s;');
 
 my $crowd = Admission::Crowd->new(
-    site => $site, users => $users, threshold => $threshold, arrive => 3,
+    site => $site, users => $users, threshold => $threshold, arrive => $arrive,
     poll => 1, stay => [0.2, 1], vanish => 0.1, away => [1, 6],
     leave => 0.1, look => 0.25);
+
+my $listeners = Admission::Listeners->start($site, users => 60);
 
 $_->allow(qr/exited on signal 9/) for $site->nginx(0), $site->nginx(1);
 
@@ -47,6 +50,11 @@ note $crowd->report;
 
 is_deeply($crowd->{violations}, [], 'no invariant was broken');
 is($crowd->{max_active}, $threshold, 'all slots were used');
+
+my $told = $listeners->wait(60);
+is($told->{done}, 60, 'who listens by a stream gets in by it')
+    or diag explain $told;
+is($told->{back}, 0, 'and never stands further back');
 cmp_ok($crowd->{max_inside}, '>', $threshold / 2, 'and most known to be');
 
 my @twice = map { "$_->{id}: $_->{admissions}" }

@@ -13,10 +13,11 @@ my $site = Admission::Site->start(
     instances => 2, timeout => '5s',
     events => 'default threshold=100 claim_ttl=5s admit_interval=200ms;');
 
-sub gate ($i, $user, $token) {
+sub gate ($i, $user, $token, @headers) {
     return request($site->port($i), 'GET', '/gated',
                    bearer => $site->user($user),
-                   headers => ['X-Queue-Entry-Token' => $token])->status;
+                   headers => ['X-Queue-Entry-Token' => $token, @headers])
+           ->status;
 }
 
 sub enter ($user, $i = 0) {
@@ -131,7 +132,8 @@ within_a_second(sub {
     ok($adm, 'dan is let in');
     my $never = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
                             uid => 'dan', tier => 2, adm => 0 + $adm);
-    is(gate(0, 'dan', $never), 200, 'a token of that admission would pass');
+    is(gate(0, 'dan', $never, 'Sec-Purpose' => 'prefetch'), 200,
+       'a token of that admission would pass, which this is no use of');
     my $lost = wait_until { !defined $site->redis->cmd(
         'ZSCORE', $site->key('active'), 'dan') } 20;
     ok($lost, 'dan does not come');

@@ -33,7 +33,7 @@ subtest 'a worker is killed' => sub {
 subtest 'Redis restarts, empty' => sub {
     wait_until { $sale->turn(20); $sale->bought > 2 } 20;
     my $before = $sale->bought;
-    wait_until { $sale->look >= $before } 5;
+    wait_until { $sale->look >= $before };
 
     $redis->restart;
     $redis->cmd('FLUSHALL');

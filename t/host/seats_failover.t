@@ -62,7 +62,7 @@ my $known = $replica->cmd('GET', $site->key('sold'));
 
 sells($known + 3);
 my $before = $sale->bought;
-wait_until { $sale->look >= $before } 5;
+wait_until { $sale->look >= $before };
 never_more('before');
 
 $master->kill9;
@@ -77,7 +77,7 @@ never_more('failed over');
 
 sells($before + 1);
 $before = $sale->bought;
-wait_until { $sale->look >= $before } 5;
+wait_until { $sale->look >= $before };
 $replica->restart(keep => 1);
 $sale->turn(20);
 wait_until { $sale->look >= $before } 10;

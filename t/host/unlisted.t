@@ -302,6 +302,33 @@ subtest 'all of them together' => sub {
 # Places and entry tokens are good for what was there before Redis lost it,
 # whoever has come since.
 
+# an event is listed with an operator's word or times, and not when they have ended
+
+subtest 'settings that end' => sub {
+    my $site = site('default threshold=5 unlisted=50;');
+    my $events = sub { metrics($site->port)->value('unlisted_events') };
+
+    for my $what ([ 'notice', { en => 'soon' } ],
+                  [ 'schedule', { closes => '2099-01-01T00:00:00Z' } ])
+    {
+        my ($name, $body) = @$what;
+        my $before = $events->();
+        my $set = sub ($method, @more) {
+            local $site->{event} = "by-$name";
+            return $site->admin($method => "$name/%s", @more)->status;
+        };
+        is $set->(PUT => json => $body), 200, "an operator's $name";
+        is told(call($site, "by-$name", 'ann')), 'active', 'somebody is in';
+        is $events->(), $before, 'it is named';
+        is $set->('DELETE'), 200, 'which ends';
+        ok((wait_until { call($site, "by-$name", 'ann', call => 'status');
+                         $events->() == $before + 1 } 10), 'and it is not')
+            or diag $events->();
+    }
+    $site->nginx(0)->stop;
+};
+
+
 subtest 'after a loss of data' => sub {
     my $site = site('default threshold=1 unlisted=3 restore_wait=1s;');
 

@@ -15,6 +15,7 @@ use Admission::Process;
 use Admission::Redis;
 use Admission::Swarm;
 use Admission::Waiting;
+use Admission::Zone;
 
 my $rooms = sanitized ? 300 : 600;
 my $revoked = $rooms;
@@ -186,6 +187,33 @@ cmp_ok $count->{200} // 0, '>', 0, 'most of the others are answered';
 
 is scalar(open_rooms), 0, 'all is there: no room stands open';
 is scalar(not_refused(@users)), 0, 'nor does anybody who left get in';
+
+# the master has no word of a worker's death while it copies a zone
+
+{
+    my @old = $nginx->worker_pids;
+    my $holder = Admission::Zone::hold($nginx, 16 << 20);
+
+    $nginx->allow(qr/worker process $holder exited on signal 9/,
+                  qr/shared memory zone "\w+" was locked by $holder$/);
+    $site->{zone} = '24m';
+    $nginx->configure(http => $site->http);
+
+    my $mark = $nginx->log_mark;
+    $nginx->signal('HUP');
+    ok((wait_until { $nginx->error_log($mark) =~ /reconfiguring/ } 20),
+       'a zone is to be copied');
+    kill KILL => $holder;
+    kill CONT => @old;
+    ok((wait_until {
+        my %old = map { $_ => 1 } @old;
+        2 == grep { !$old{$_} } $nginx->worker_pids
+            and !$nginx->old_worker_pids
+    } 60), 'who had its lock is dead: it is copied all the same');
+}
+
+is scalar(open_rooms), 0, 'no room stands open';
+is scalar(not_refused(@users)), 0, 'and nobody who left gets in';
 
 # without Redis there is nothing else to know it from
 

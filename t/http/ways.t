@@ -6,6 +6,8 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use POSIX qw(strftime);
+
 use Admission::Backend;
 use Admission::Example;
 use Admission::HTTP;
@@ -69,6 +71,9 @@ my %example = (
             "/events/$concert", "/queue/$concert", "/api/seats/$concert",
             "/api/seats/events/$concert" ] },
     'waiting-room' => {
+        event => 'site', users => 'none', room => '/vwr-admin',
+        gated => [ '/', '/book/' ] },
+    following => {
         event => 'site', users => 'none', room => '/vwr-admin',
         gated => [ '/', '/book/' ] },
     standby => {
@@ -394,9 +399,14 @@ sub demo () {
     my $text = read_file(root . '/demo/nginx.conf');
 
     my %words = (MODULE => 'none', PORT => 8080, EVENT => $concert,
-                 RECITAL => '3f0c2b1e-0000-4000-8000-000000000002');
+                 RECITAL => '3f0c2b1e-0000-4000-8000-000000000002',
+                 SALE => '3f0c2b1e-0000-4000-8000-000000000003');
 
-    $text =~ s/\@(MODULE|PORT|EVENT|RECITAL)\@/$words{$1}/g;
+    # its sale opens when the demo is started, and starts a minute later
+    @words{qw(OPENS STARTS)}
+        = map { strftime('%Y-%m-%dT%H:%M:%SZ', gmtime(time + $_)) } 0, 60;
+
+    $text =~ s/\@(MODULE|PORT|EVENT|RECITAL|SALE|OPENS|STARTS)\@/$words{$1}/g;
     $text =~ s{unix:\@DIR\@/redis\.sock}{redis://127.0.0.1:6379};
     $text =~ s{unix:\@DIR\@/backend\.sock}{127.0.0.1:3000};
     $text =~ s{^\s*(?:daemon|\w+_temp_path)\s.*\n}{}mg;

@@ -6,6 +6,8 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use POSIX qw(strftime);
+
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Metrics;
@@ -49,6 +51,7 @@ my %alert = (
         [ series('0+10x60', '100x60', '500+1x60') ],        # somebody enters
         [ series('600-10x60', '100x60', '500x60') ],        # it shrinks
         [ series('0+10x60', '100x60', '500x60', '0x60') ],  # it is paused
+        [ series('0+10x60', '100x60', '500x60'), [ "held{$H,$E}", '1x60' ] ],
     ],
     AdmissionWaitingRoomStandsStill => [
         { event => 'a' },
@@ -56,6 +59,7 @@ my %alert = (
         [ room('100+10x60', '50+10x60', '50x60') ],
         [ room('100x60', '50x60', '50x60') ],
         [ room('100+10x60', '50x60', '50+10x60', '0x60') ],
+        [ room('100+10x60', '50x60', '50+10x60'), [ "held{$H,$E}", '2x60' ] ],
     ],
     AdmissionStandbyShows => [
         { event => 'a' },
@@ -65,6 +69,40 @@ my %alert = (
           [ qq(event_room_unseen_total{$H,$E}), '0+9x60' ] ],
         [ [ qq(room_shows{$H,$E}), '1x60' ],            # always on
           [ qq(event_room_unseen_total{$H,$E}), '0x60' ] ],
+    ],
+    AdmissionBackendLimits => [
+        { event => 'a' },
+        [ [ "backend_limited{$H,$E}", '1x60' ] ],
+        [ [ "backend_limited{$H,$E}", '0x60' ] ],
+        [ [ "backend_limited{$H,$E}", '0x50 2x10' ] ],          # not for long
+        [ [ "backend_limited{$H,$E}", '3x60' ] ],           # another alert
+    ],
+    AdmissionBackendPaused => [
+        { event => 'a' },
+        [ [ "backend_limited{$H,$E}", '0x45 3x15' ] ],
+        [ [ "backend_limited{$H,$E}", '2x60' ] ],
+    ],
+    AdmissionHeld => [
+        { event => 'a' },
+        [ [ "held{$H,$E}", '2x60' ] ],
+        [ [ "held{$H,$E}", '0x60' ] ],
+        [ [ "held{$H,$E}", '0x30 1x30' ] ],                 # ten minutes
+    ],
+    AdmissionDrawWaits => [
+        { event => 'a' },
+        [ [ "draw_made{$H,$E}", '0x60' ], [ "sale_phase{$H,$E}", '3x60' ] ],
+        [ [ "draw_made{$H,$E}", '0x60' ], [ "sale_phase{$H,$E}", '2x60' ] ],
+        [ [ "draw_made{$H,$E}", '1x60' ], [ "sale_phase{$H,$E}", '3x60' ] ],
+    ],
+    AdmissionStreamsFull => [
+        { instance => 'h' },
+        [ [ "streams_refused_total{$H}", '0+100x60' ] ],
+        [ [ "streams_refused_total{$H}", '7x60' ] ],
+    ],
+    AdmissionViewsOld => [
+        { instance => 'h' },
+        [ [ "queue_view_age_seconds{$H}", '0+1x60' ] ],
+        [ [ "queue_view_age_seconds{$H}", '0.6x60' ] ],
     ],
     AdmissionRedisDown => [
         { instance => 'h' },
@@ -212,8 +250,15 @@ END
 # ---- names
 
 my $site = Admission::Site->start(
-    timeout => '5s', events => 'default threshold=1 slots=9; room vwr=on;',
+    timeout => '5s',
+    events => 'default threshold=1 slots=9; room vwr=on;
+               backed backend_latency=30s; quiet;
+               lots order=draw lots=visitor starts='
+              . strftime('%Y-%m-%dT%H:%M:%SZ;', gmtime(time - 60)),
     server => 'location = /metrics { admission_metrics; }
+               location = /backed { admission_event backed;
+                                    admission_tier1 auto;
+                                    proxy_pass http://booking; }
                location = /few { admission_rate_limit few rate=1r/s;
                                  empty_gif; }');
 
@@ -223,8 +268,31 @@ get($site->port, '/few');
 ok((wait_until {
     (metrics($site->port)->value('room_active', event => 'room') // 0) == 1
 } 10), 'there is something of everything');
+ok((wait_until {
+    (metrics($site->port)->value('draw_made', event => 'lots') // 0) == 1
+} 10), 'a draw');
+is metrics($site->port)->value('draw_lots', event => 'lots'), 0, 'of no lots';
+is metrics($site->port)->value('sale_phase', event => 'lots'), 3,
+    'of a sale that has started';
 
-my $m = metrics($site->port);
+# of the last 5 s, and of as many users as it takes to say something
+my $m;
+my $users = 0;
+
+ok((wait_until {
+    get($site->port, '/backed', bearer => $site->user('user-' . $users++))
+        for 1 .. 25;
+    $m = metrics($site->port);
+    defined $m->value('backend_latency_milliseconds', event => 'backed')
+} 30), 'a backend that is followed');
+is $m->value('backend_limited', event => 'backed'), 0, 'which limits nothing';
+
+request($site->port, PUT => '/api/queue/admin/hold/quiet',
+        bearer => $Admission::Site::SECRETS{admin});
+ok((wait_until {
+    (metrics($site->port)->value('held', event => 'quiet') // 0) == 1
+} 10), 'and an event that is held, though nobody is there');
+
 my $families = $m->families;
 my %sample;         # as queries use them
 
@@ -261,6 +329,11 @@ is_deeply(\@hidden, [], 'and has all of them');
 my %ids;
 $ids{ $_->{id} }++ for $json->{panels}->@*;
 is_deeply([ grep { $ids{$_} > 1 } keys %ids ], [], 'panels have their own ids');
+
+for my $panel ($json->{panels}->@*) {
+    my %refs = map { $_->{refId} => 1 } my @targets = @{ $panel->{targets} // [] };
+    is(scalar keys %refs, scalar @targets, "$panel->{title}: and queries theirs");
+}
 
 # each query, as a rule, is one that promtool understands
 my $n = 0;
@@ -304,6 +377,10 @@ for my $family (keys %$families) {
 }
 
 is_deeply(\%documented, \%there, 'docs/metrics.md has what there is');
+
+my ($series) = $doc =~ /event has up to (\d+) series/;
+is($series, scalar(grep { $_->{labels} =~ /\bevent\b/ } values %there),
+   'as many of an event');
 
 # what the help says of hosts, and what the table says
 for my $row (split /\n/, $table) {

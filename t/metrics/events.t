@@ -256,9 +256,10 @@ subtest 'a violation of the order would be seen' => sub {
     my @keys = map { "{v}:$_" }
                qw(queue active seen active-seen done revoked threshold epoch
                   state admitted used cleared leaving rate vwr admissions
-                  lost slots sold ended completed moved schedule notice);
+                  lost slots sold ended completed moved schedule notice
+                  hold);
     my @args = ('v', 1, 600_000, 3_600_000, 120_000, 600_000, 60_000, 100, 100,
-                600_000, 0, -1, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0, -1, 0, 0, 0,
+                600_000, 0, -1, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0, -1, 0, 0, 0, 0,
                 int time * 1000, 0, -1, -1, 0, -1);
 
     my $time = sub { my $t = $redis->cmd('TIME');

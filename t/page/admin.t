@@ -164,7 +164,7 @@ is_deeply $concert, {
     eventId => 'concert',
     eventInfo => { title => 'Rock <b>"Roll"</b>', artist => "\x{b204}\x{ad6c}" },
     vwr => 'auto', isActive => false, nextPosition => 0, servingCounter => 0,
-    waiting => 0, rate => 0, configuredRate => 0, activation => 0,
+    waiting => 0, there => 0, rate => 0, configuredRate => 0, activation => 0,
     setBy => undef, queueSize => 0, currentUsers => 0, threshold => 2,
     configuredThreshold => 2, available => 2, admitted => 0, restoring => 0,
     notice => undef, schedule => undef
@@ -195,6 +195,9 @@ for my $i (0, 1) {
     });
     my $activation = delete $seen{$i}{activation};
     cmp_ok $activation, '>', 1e15, 'the activation';
+    is delete $seen{$i}{comePercent} // 100, 100,
+        'all are taken to come, once a step of this host told';
+    cmp_ok delete $seen{$i}{there}, '<=', 3, 'who is there: none of them polls';
     is_deeply { %{ $seen{$i} }, eventInfo => 0 }, {
         eventId => 'concert', eventInfo => 0, vwr => 'auto',
         isActive => true, nextPosition => 5, servingCounter => 2,

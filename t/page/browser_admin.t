@@ -24,7 +24,7 @@ my $site = waiting_site(
                  paused  threshold=0 vwr_rate=0 "title=$hostile"
                          "artist=$hostile";
                  fixed   vwr=off;
-                 config  vwr=on vwr_rate=1;},
+                 config  vwr=on vwr_rate=1 backend_latency=500ms;},
     server => <<'END');
         admission_login_uri /login;
 

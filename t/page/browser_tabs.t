@@ -14,12 +14,15 @@ plan skip_all => 'not for the sanitizer build' if $ENV{TEST_SANITIZED};
 
 my $site = Admission::Site->start(
     timeout => '5s',
-    events => 'default vwr_rate=0 "title=Spring Concert";',
+    events => 'default vwr_rate=0 "title=Spring Concert";
+               line threshold=0; line-old threshold=0;',
     http => 'map $uri $event_of_uri { volatile; "~^/in/(?<id>[^/]+)"  $id; }',
     server => <<'END');
         location /vwr/            { admission_page tier1 next=/plain; }
         location /vwr-api/        { admission_vwr_api; }
         location /api/admin/vwr/  { admission_admin_api; }
+        location /queue/          { admission_page tier2 api=/line-api; }
+        location /line-api/       { admission_user visitor; admission_queue_api; }
 
         location /in/ {
             admission_event $event_of_uri;

@@ -95,8 +95,8 @@ my $page = ask(\%jar, "/vwr/concert?nojs=1$back");
 is $page->status, 200, 'comes: a page';
 is $page->header('Cache-Control'), 'no-store', 'which is not stored';
 is $page->header('ETag'), undef, 'and has no ETag';
-is $page->header('Refresh'), "2; url=?nojs=1$back&again=1",
-    'comes again after nextPoll, with return';
+is $page->header('Refresh'), "2; url=?nojs=1$back&again=1&ahead=3",
+    'comes again after nextPoll, with return, and what it was told';
 like $page->body, qr/<main class="waiting paused">/,
     'it waits, and nobody is let in';
 like $page->body, qr/Entry is paused.*현재 입장이 잠시 중단되었습니다/,
@@ -119,6 +119,15 @@ ok $jar{'admission-ticket-concert'} && $jar{'admission-visitor'},
 $page = ask(\%jar, "/vwr/concert?nojs=1$back&again=1");
 
 is number($page), 2, 'again: the same place';
+
+for my $case ([ 2, 1 ], [ 3, 2 ], [ 99, 2 ], [ -1, 2 ], [ 'x', 2 ], [ 0, 0 ]) {
+    my ($told, $shown) = @$case;
+
+    $page = ask(\%jar, "/vwr/concert?nojs=1$back&again=1&ahead=$told");
+    is number($page), $shown, "told $told: $shown are ahead, no more than that";
+    like $page->header('Refresh'), qr/^2; /, "told $told: comes again as ever";
+}
+
 is issued('concert'), 3, 'again: no other ticket';
 
 admin('advance', 'POST', 'advance/concert', json => { batchSize => 2 });

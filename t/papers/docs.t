@@ -79,7 +79,7 @@ sub event_keys () {
         my ($name, $type) = ($1, $2);
         my $value = $set{$name} // -1;
 
-        $key{$name} = $type =~ /^(?:switch|complete|order)$/ ? lc $value =~ s/.*_//r
+        $key{$name} = $type =~ /^(?:switch|complete|order|follow)$/ ? lc $value =~ s/.*_//r
                     : $value eq '-1'    ? 'none'
                     : $type eq 'time'   ? $value / 1000 . 's'
                     :                     $value;
@@ -243,8 +243,10 @@ for my $cookie ($code =~ /_cookie_default\("([\w-]+)"/g) {
 
 my $names = join ' ', map { read_file("$root/lua/$_.lua")
                             =~ /^-- keys: (.*)/mg }
-                      qw(queue_state_lib notice vwr_assign);
-my @keys = map { "{E}:$_" } split ' ', $names;
+                      qw(queue_state_lib notice vwr_assign vwr_step follow hold
+                         come_lib);
+my %named = map { ("{E}:$_" => 1) } split ' ', $names;
+my @keys = keys %named;
 my @rows = map { /`([^`]+)`/g }
            $doc{redis} =~ /^\|([^|]+)\| [A-Z]+(?: or [A-Z]+)? \|/mg;
 

@@ -303,6 +303,15 @@ call(POST => $assign, 'prefetch', headers => [ 'Sec-Purpose' => 'prefetch' ]);
 call(GET => $poll, 'waiting', ticket => $ticket->{requestId}, @visitor);
 call(GET => $poll, "another's", ticket => $ticket->{requestId});
 call(GET => $poll, 'forged', ticket => 'a.b.c');
+call(GET => $poll, 'told before', ticket => $ticket->{requestId}, @visitor,
+     query => 'ahead=0');
+
+my $leaves = '/vwr-api/leave/{event}/{requestId}';
+
+call(POST => $leaves, 'by a beacon', ticket => $ticket->{requestId}, @visitor,
+     query => 'beacon=1');
+call(POST => $leaves, 'leaves', ticket => $ticket->{requestId}, @visitor);
+call(POST => $leaves, "another's", ticket => $ticket->{requestId});
 call(POST => $advance, 'bad batch', @operator, json => { batchSize => 0 });
 call(POST => $advance, 'moved', @operator, json => { batchSize => 10 });
 call(POST => $advance, 'caught up', @operator);
@@ -359,6 +368,14 @@ call(POST => $activate, 'activate', @operator, event => 'none');
 wait_until { get($port, '/vwr-api/status/none')->json->{isActive} };
 is call(POST => $assign, 'full', event => 'none')->json->{code}, 'QUEUE_FULL',
     'its code';
+
+for my $hold (map { "$_/hold/{event}" } qw(/api/queue/admin /api/admin/vwr)) {
+    call(GET => $hold, 'not held', @operator);
+    call(PUT => $hold, 'held', @operator);
+    call(GET => $hold, 'held', @operator);
+    call(DELETE => $hold, 'let go', @operator);
+    call(GET => $hold =~ s/hold/backend/r, 'its backend', @operator);
+}
 
 for my $notice (map { "$_/notice/{event}" } qw(/api/queue/admin /api/admin/vwr))
 {

@@ -59,8 +59,8 @@ sub members ($response) {
 }
 
 my $queued = join ' ', sort qw(status queued position peopleAhead peopleBehind
-                               queueSize estimatedWait nextPoll currentUsers
-                               threshold eventInfo place);
+                               queueSize estimatedWait estimatedWaitRange
+                               nextPoll currentUsers threshold eventInfo place);
 my $active = join ' ', sort qw(status queued currentUsers threshold nextPoll
                                entryToken eventInfo);
 my $not_in = join ' ', sort qw(status queued message currentUsers nextPoll);
@@ -276,7 +276,7 @@ $redis->pipeline(map { [ 'ZADD', '{empty}:queue', $_, "u$_" ] } 1 .. 1500);
 $r = ask('a', 'GET', 'status/empty');
 is $r->json->{position}, 1501, 'position in a long line';
 is $r->json->{nextPoll}, 5, 'nextPoll there';
-is $r->json->{estimatedWait}, 30, 'estimatedWait there';
+is $r->json->{estimatedWait}, undef, 'estimatedWait there: entry is paused';
 
 
 # ---- positions of the waiting room

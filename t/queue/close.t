@@ -10,7 +10,7 @@ use Admission::Metrics;
 use Admission::Scripts;
 use Admission::Site;
 use Admission::Stream;
-use Time::HiRes qw(time);
+use Time::HiRes qw(sleep time);
 
 my $site = Admission::Site->start(
     instances => 2, timeout => '2s',
@@ -203,6 +203,41 @@ is request($site->port(1), GET => '/gated', bearer => $site->user('ben'),
            headers => [ 'X-Queue-Entry-Token', $token ])->status, 200,
     'and goes on';
 ok((wait_until { !leaving('ben') }), 'the gate is where it is heard of');
+
+$ben = open_stream(0, 'ben');
+my $other = open_stream(1, 'ben');
+$ben->close;
+ok((wait_until { leaving('ben') }), 'closes one of two');
+ok((wait_until { !leaving('ben') } 15), 'and is heard of by the other');
+$other->close;
+ok((wait_until { leaving('ben') }), 'which is closed, too');
+
+# of what the other host is about to tell anyway, and was asked for afterwards
+
+sub told_of () {
+    return { close => metrics($site->port(0))->sum('streams_closed_total') // 0,
+             come => metrics($site->port(1))->sum('queue_gate_reports_total')
+                     // 0 };
+}
+
+for my $wait (0.05, 0.4) {
+    $ben = open_stream(0, 'ben');
+
+    my $told = told_of();
+    my @gate = map {
+        $ben->close, sleep $wait if $_;
+        request($site->port(1), GET => '/gated', bearer => $site->user('ben'),
+                headers => [ 'X-Queue-Entry-Token', $token ])->status
+    } 0, 1;
+    is_deeply \@gate, [ 200, 200 ], 'the gate, before and after a close';
+
+    ok((wait_until {
+            my $now = told_of();
+            $now->{close} > $told->{close} && $now->{come} > $told->{come}
+        }), 'both are told of');
+    sleep 0.2;
+    ok((wait_until { !leaving('ben') } 5), 'in that order');
+}
 
 $ben = open_stream(1, 'ben');
 call(concert => dan => POST => 'check');

@@ -15,7 +15,7 @@ srand $seed;
 
 my @KEYS = qw(queue active seen active-seen done revoked threshold epoch state
               admitted used cleared leaving rate vwr admissions lost
-              slots sold ended completed moved schedule notice);
+              slots sold ended completed moved schedule notice hold);
 
 # active_ttl, session_max, claim_ttl, seen_ttl, restore_wait, admit_interval,
 # admit_batch, token_ttl, no stream
@@ -108,7 +108,8 @@ sub both ($script, $host, @args) {
 # what a host knows by an answer
 
 sub knows ($reply) {
-    return [ @$reply[7, 6, 3, 13, 12, 20, 21], 0, -1, rand() < 0.3 ? 1 : 0 ];
+    return [ @$reply[7, 6, 3, 13, 12, 20, 21], 0, -1, 0,
+             rand() < 0.3 ? 1 : 0 ];
 }
 
 # One queue from its beginning; it ends at the first difference.  Of so many each
@@ -117,7 +118,7 @@ sub knows ($reply) {
 sub history ($n, $calls) {
     my (@places, @entries);
     my @users = map { "u$_" } 1 .. 3 + rand 10;
-    my $nothing = [ 0, 0, 0, 0, -1, -1, -1, 0, -1, 0 ];
+    my $nothing = [ 0, 0, 0, 0, -1, -1, -1, 0, -1, 0, 0 ];
     my @known = ($nothing);
     my $wild = $n & 4;              # the clock
 

@@ -5,10 +5,13 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use Time::HiRes qw(sleep time);
+
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Metrics;
 use Admission::Nginx;
+use Admission::Proxy;
 use Admission::Redis;
 use Admission::Scripts;
 use Admission::Swarm;
@@ -181,6 +184,16 @@ sub crowd ($event, @users) {
     return \%got;
 }
 
+# a connection that the worker knows: what it sends is found with that of others
+
+sub connected ($port) {
+    my $client = Admission::HTTP->connect($port);
+
+    $client->send(Admission::HTTP::compose(GET => '/nowhere'));
+    $client->response;
+    return $client;
+}
+
 sub send_join ($client, $who) {
     $client->send(Admission::HTTP::compose(
         POST => '/api/queue/check/many', body => '',
@@ -293,6 +306,86 @@ subtest 'who goes away' => sub {
               grep { !($_ % 2) } 0 .. $#clients;
     is $bad, 0, 'the others are answered';
     is join_one('many', 'last')->status, 200, 'and it goes on';
+};
+
+
+# one that is in asks by itself once the shared call said so, in what is left of
+# the time that one call has
+
+subtest 'one deadline for both calls' => sub {
+    my $proxy = Admission::Proxy->start($redis->port);
+    my $slow = Admission::Nginx->start(workers => 1, http => <<END,
+    admission_zone    admission:1m;
+    admission_redis   @{[ $redis->url(port => $proxy->port) ]} timeout=3s;
+    admission_secret  tier1 $tier1;
+    admission_secret  tier2 $tier2;
+    admission_secret  user  $user;
+    admission_events  { default threshold=2 admit_interval=1h; }
+END
+        server => <<'END');
+        admission_user  jwt;
+        location /api/queue/  { admission_queue_api; }
+END
+    my $head = sub ($who) {
+        return "POST /api/queue/check/slow HTTP/1.1\r\nHost: x\r\n"
+            . 'Authorization: Bearer ' . user_token($user, userId => $who)
+            . "\r\nContent-Length: 0\r\n\r\n";
+    };
+    my $at_once = sub {
+        my @clients = map { connected($slow->port) } 1 .. 2;
+
+        # a worker that is stopped finds both when it goes on
+        my ($worker) = $slow->worker_pids;
+        kill STOP => $worker;
+        wait_until { Admission::Zone::stopped($worker) };
+        $clients[$_]->send($head->("in$_")) for 0, 1;
+        kill CONT => $worker;
+        my $began = time;
+        my @status = map { $_->response('POST', 20)->status } @clients;
+        return (time - $began, @status);
+    };
+
+    for my $who (qw(in0 in1 waits)) {
+        is request($slow->port, 'POST', '/api/queue/check/slow',
+                   bearer => user_token($user, userId => $who))->status, 200,
+            $who;
+    }
+    is_deeply [ ($at_once->())[1, 2] ], [ 200, 200 ], 'who is in is told so';
+
+    $proxy->delay(2);
+    sleep 0.5;
+    my ($took, @status) = $at_once->();
+    is_deeply \@status, [ 503, 503 ], 'not in time';
+    cmp_ok $took, '>', 2.5, 'who asks twice,';
+    cmp_ok $took, '<', 3.9 * slow, 'in the time of one call';
+};
+
+
+subtest 'streams that join' => sub {
+    my $before = calls('queue_join');
+    my $n = $redis->cmd('ZCARD', '{many}:queue');
+    my @streams;
+    my ($worker) = $nginx->worker_pids;
+    my @clients = map { connected($port) } 1 .. 30;
+
+    kill STOP => $worker;
+    wait_until { Admission::Zone::stopped($worker) };
+    for my $i (0 .. $#clients) {
+        $clients[$i]->send("GET /api/queue/stream/many?join=1 HTTP/1.1\r\n"
+            . "Host: x\r\nAuthorization: Bearer "
+            . user_token($user, userId => "s$i") . "\r\n\r\n");
+    }
+    kill CONT => $worker;
+
+    my %at;
+    for (@clients) {
+        my $got = $_->read_until(qr/"place":"[^"]+"/) // '';
+        $at{$1}++ if $got =~ /"status":"queued".*"position":(\d+)/s;
+    }
+    is_deeply [ sort { $a <=> $b } keys %at ], [ $n + 1 .. $n + 30 ],
+        'each has a place';
+    my $shared = calls('queue_join') - $before;
+    ok $shared > 0 && $shared < 10, "$shared calls were shared";
 };
 
 

@@ -233,6 +233,7 @@ END
 
         location /api/queue/        { admission_queue_api; }
         location /api/queue/admin/  { admission_queue_api admin=on; }
+        location /admin-api/        { admission_admin_api; }
         location = /metrics         { admission_metrics; }
 END
 }
@@ -339,6 +340,16 @@ subtest 'positions, by any host, without Redis' => sub {
         'away';
     is calls('queue_check', 1), $before, 'all without Redis';
 
+    # what operators see of it
+
+    is operate(1, GET => 'far')->{queueSize}, 12_000, 'status';
+
+    my ($far) = grep { $_->{eventId} eq 'far' }
+                request($port[1], GET => '/admin-api/status',
+                        bearer => $admin)->json->{events}->@*;
+    is $far->{queueSize}, 12_000, 'the list of events';
+    like $far->{viewAge}, qr/^[0-2]$/, 'says how old the view is';
+
     # without a place, or as another
 
     ask(1, 'u9000', 'far', 'status', place => 'none');
@@ -369,7 +380,7 @@ subtest 'what polls say gets to Redis' => sub {
     my $ms = $t->[0] * 1000 + int($t->[1] / 1000);
     my $asked = time;
     ok from_view(1, 'u9000', 'far'), 'a poll';
-    ok wait_until { $redis->cmd('ZSCORE', '{far}:seen', 'u9000') >= $ms } 5;
+    ok wait_until { $redis->cmd('ZSCORE', '{far}:seen', 'u9000') >= $ms };
     cmp_ok time - $asked, '<', 3 * slow(), 'it was seen, soon';
 
     # taken out, as one not seen for long is
@@ -377,7 +388,7 @@ subtest 'what polls say gets to Redis' => sub {
     my $score = $redis->cmd('ZSCORE', '{far}:queue', 'u9000');
     $redis->cmd('ZREM', "{far}:$_", 'u9000') for qw(queue seen);
     ok from_view(0, 'u9000', 'far'), 'another';
-    ok wait_until { rank('far', 'u9000') } 5;
+    ok wait_until { rank('far', 'u9000') };
     is $redis->cmd('ZSCORE', '{far}:queue', 'u9000'), $score,
         'it is back where it was';
 
@@ -387,7 +398,7 @@ subtest 'what polls say gets to Redis' => sub {
             bearer => user_token($user, userId => 'u9000'));
     ok defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000'), 'a beacon';
     ok from_view(1, 'u9000', 'far'), 'a poll after it';
-    ok wait_until { !defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000') } 5;
+    ok wait_until { !defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000') };
 };
 
 
@@ -532,12 +543,12 @@ subtest 'a worker that leaves says what it has to' => sub {
     ok from_view(1, 'u600', 'reload'), 'host 1 answers';
 
     my $beats = calls('queue_beat', 1);
-    ok wait_until { calls('queue_beat', 1) > $beats } 5;
+    ok wait_until { calls('queue_beat', 1) > $beats };
 
     $redis->cmd('ZREM', "{reload}:$_", 'u600') for qw(queue seen);
     ok from_view(1, 'u600', 'reload'), 'a poll';
     $host[1]->reload;
-    ok wait_until { rank('reload', 'u600') } 5;
+    ok wait_until { rank('reload', 'u600') };
     is rank('reload', 'u600'), 600, 'and it is in line';
 };
 

@@ -27,7 +27,14 @@ is scalar @masters, 3, 'three masters';
 my $timeout = 3;
 my $site = waiting_site(redis => $cluster, workers => 1,
                         timeout => $timeout . 's',
-                        events => 'default threshold=2 vwr_rate=0;');
+                        events => 'default threshold=2 vwr_rate=0;',
+                        server => <<'END');
+        location ~ ^/in/(?<of>[^/]+)$ {
+            admission_event $of;
+            admission_tier2 on;
+            empty_gif;
+        }
+END
 
 sub ask ($event, $user, $method, $call, %opt) {
     local $site->{event} = $event;
@@ -41,6 +48,29 @@ for my $event (@events) {
        "$event: c waits";
     is ask($event, 'c', POST => 'heartbeat')->json->{status}, 'queued',
        "$event: heartbeat";
+
+    # joins that come together, and the gate, which tells of who comes by it
+
+    my ($worker) = $site->nginx->worker_pids;
+    my @joins = map { Admission::HTTP->connect($site->port) } qw(d e);
+    for (@joins) {
+        $_->send(Admission::HTTP::compose(GET => '/plain'));
+        $_->response;
+    }
+    kill STOP => $worker;
+    $joins[$_]->send(Admission::HTTP::compose(
+        POST => "/api/queue/check/$event",
+        bearer => $site->user(qw(d e)[$_]))) for 0, 1;
+    kill CONT => $worker;
+    is_deeply [ map { $_->response('POST')->json->{status} } @joins ],
+        [ qw(queued queued) ], "$event: d and e wait";
+
+    my $token = ask($event, 'b', POST => 'heartbeat')->json->{entryToken};
+    is request($site->port, GET => "/in/$event", bearer => $site->user('b'),
+               headers => [ 'X-Queue-Entry-Token', $token ])->status, 200,
+        "$event: b passes";
+    ask($event, $_, POST => 'leave') for qw(d e);
+
     is ask($event, 'a', POST => 'leave')->status, 200, "$event: a leaves";
 
     my $in = wait_until {
@@ -57,6 +87,7 @@ for my $event (@events) {
     is assign($site, 0, {}, event => $event)->json->{position}, 1,
        "$event: a ticket";
     is $site->admin(GET => 'notice/%s')->status, 200, "$event: a notice";
+    is $site->admin(GET => 'hold/%s')->status, 200, "$event: not held";
     is $site->admin(GET => 'schedule/%s')->status, 200, "$event: times";
     is $site->admin(GET => 'draw/%s')->json->{code}, 'NO_DRAW', "$event: no draw";
 }
@@ -65,10 +96,8 @@ my @scripts = map { m{(\w+)\.lua$} } glob root . '/lua/*.lua';
 
 # those of rate limits run in limit_cluster.t, and what is asked about a token
 # whose end was forgotten in revocation_full.t; what is needed is tried on the
-# node of one key; heartbeats, and joins that come together, have the keys of
-# queue_leave
-@scripts = grep { !/^limit|^queue_(revoked|beat|join)$|^needs$|_lib$/ }
-           @scripts;
+# node of one key; no backend is measured here
+@scripts = grep { !/^limit|^queue_revoked$|^(needs|follow)$|_lib$/ } @scripts;
 
 cmp_ok scalar(@scripts), '>=', 7, 'all scripts are known here';
 
@@ -310,6 +339,17 @@ my $first = Admission::FakeRedis->start(sub ($c) {
 }, port => $first_port);
 
 $nginx = small($first->url . ' cluster=on', 4500);
+
+# The map is asked for again a second later where another call came meanwhile:
+# not at a node that sleeps by then, which has a second to answer that.
+
+get($nginx->port, '/api/queue/status/late', bearer => $site->user('c'));
+ok wait_until(sub {
+    my $asked = grep { $_->[1] eq 'CLUSTER' } $first->commands;
+    sleep 1.5;
+    $asked && $asked == grep { $_->[1] eq 'CLUSTER' } $first->commands;
+}, 20), 'the map is known';
+
 $r = joins($nginx, 'late');
 is $r->status, 503, 'late at another node: 503';
 
@@ -324,6 +364,33 @@ is $second->connections, 1, 'and keeps its connection';
 
 $nginx->quit;
 $_->stop for $first, $second;
+
+
+# ---- a node that takes its time with the map is late, not down
+
+my $busy_port = free_port;
+my $busy = Admission::FakeRedis->start(sub ($c) {
+    while (my @argv = $c->command) {
+        my $map = uc $argv[0] eq 'CLUSTER';
+
+        sleep 1.7 if $map;
+        $c->write($map ? owns_all($busy_port) : "-ERR no\r\n");
+    }
+}, port => $busy_port);
+
+sub scripts_of ($fake) {
+    return scalar grep { uc $_->[1] eq 'EVALSHA' } $fake->commands;
+}
+
+$nginx = small($busy->url . ' cluster=on', 6000);
+is joins($nginx, 'busy')->status, 503, 'the map comes late: a join is refused';
+ok wait_until(sub { joins($nginx, 'busy'); scripts_of($busy) }, 30),
+    'and sent, once the map is there';
+is $busy->connections, 1, 'by the connection that there was';
+unlike $nginx->error_log, qr/no reply within|\bdown\b/, 'which is not down';
+
+$nginx->quit;
+$busy->stop;
 
 
 # ---- nonsense in place of a map

@@ -51,7 +51,7 @@ sub status ($i, $event = 'concert') {
 my $r = operator($site, GET => 'status/concert');
 is_deeply $r->json, { eventId => 'concert', isActive => false,
                       nextPosition => 0, servingCounter => 0, waiting => 0,
-                      rate => 0, activation => 0, setBy => undef },
+                      there => 0, rate => 0, activation => 0, setBy => undef },
     'never active';
 
 $r = operator($site, POST => 'activate/CONCERT');
@@ -71,8 +71,8 @@ assign($site, $_ % 2, {}) for 1 .. 5;
 $r = operator($site, GET => 'status/concert', instance => 1)->json;
 my $first = $r->{activation};
 is_deeply $r, { eventId => 'concert', isActive => true, nextPosition => 5,
-                servingCounter => 0, waiting => 5, rate => 0,
-                activation => $first, setBy => 'api' }, 'status';
+                servingCounter => 0, waiting => 5, there => 5,
+                rate => 0, activation => $first, setBy => 'api' }, 'status';
 cmp_ok abs($first / 1e6 - time), '<', 20 * slow, 'the activation is a time';
 is operator($site, HEAD => 'status/concert')->status, 200, 'HEAD';
 

@@ -152,6 +152,15 @@ subtest 'lots' => sub {
     is draw(0, $event)->header('Cache-Control'), 'public, max-age=60',
         'caches may keep it';
 
+    # operators see it
+
+    my ($listed) = grep { $_->{eventId} eq $event }
+                   operator(1, GET => 'status')->json->{events}->@*;
+    is_deeply $listed->{draw}, $r0, 'their list has it';
+    ok !(grep { exists $_->{draw} && $_->{eventId} eq 'plain' }
+         operator(0, GET => 'status')->json->{events}->@*),
+        'but of an event without a draw';
+
     # the order
 
     my (@of, %position);

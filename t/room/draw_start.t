@@ -16,8 +16,15 @@ use Admission::Site;
 
 my $site = Admission::Site->start(
     instances => 2, timeout => '5s',
-    events => 'default threshold=5 vwr_rate=1000 order=draw lots=visitor;',
+    events => 'default threshold=5 vwr_rate=1000 order=draw lots=visitor;
+               beacon-lost threshold=5 vwr_rate=1000 order=draw lots=visitor
+                           "draw_beacon=some source 7";',
     server => <<'END');
+        location ~ ^/events/(?<of>[^/]+)$ {
+            admission_event $of;
+            admission_tier1 on;
+            empty_gif;
+        }
         location /vwr-api/       { admission_vwr_api assign_rate=off; }
         location /api/admin/vwr/ { admission_admin_api; }
 END
@@ -168,6 +175,55 @@ subtest 'the write of the draw is lost' => sub {
        'the earlier draw stands') or diag explain \%has;
     is_deeply draw($_, $event), $d, "host $_: the same draw" for 0, 1;
 };
+
+
+# all hosts are new, and Redis has what it had before the draw: it is drawn again,
+# with others, until a token of a lot tells of the first one
+
+for my $event ('all-lost', 'beacon-lost') {
+    subtest "$event, but for a token" => sub {
+        my ($starts, @lots) = gathering($event, 2 * slow, 6);
+        my $with = $event eq 'beacon-lost';
+        my $post = sub ($byte) {
+            return request($site->port, POST => "/api/admin/vwr/draw/$event",
+                bearer => $Admission::Site::SECRETS{admin},
+                json => { beacon => $byte x 32 })->status;
+        };
+        my %before = $redis->cmd('HGETALL', "{$event}:vwr")->@*;
+        ok((wait_until { $post->('ab') == 200 } 20), 'its beacon') if $with;
+
+        my $d = one_draw($event, @lots);
+        my %had = map { $_ => check(0, $event, $lots[$_])->{position} } 0 .. 5;
+        my ($first) = grep { $had{$_} == 1 } 0 .. 5;
+        my $in;
+        ok((wait_until { $in = check(0, $event, $lots[$first])->{token} } 20),
+           'the first one is in');
+
+        $_->stop for $site->nginx(0), $site->nginx(1);
+        $redis->cmd('DEL', "{$event}:vwr");
+        $redis->cmd('HSET', "{$event}:vwr", %before, next => 9);
+        $site->{nginx} = [ map { $site->instance } 0, 1 ];
+        $site->nginx($_)->allow(qr/the draw of event|lost data/) for 0, 1;
+
+        ok((wait_until { $post->('cd') == 200 } 20), 'another beacon') if $with;
+        ok((wait_until { (draw(0, $event)->{lots} // 0) == 9 } 20),
+           'other lots are counted') or diag explain draw(0, $event);
+
+        my $r = get($site->port(1), "/events/$event",
+                    headers => [ 'X-Vwr-Token' => $in, 'X-Admission-Visitor'
+                                 => $lots[$first]{visitor} ]);
+        is $r->status, 200, 'a gate of one host sees the token';
+        ok((wait_until { (draw($_, $event)->{lots} // 0) == 6
+                         && draw($_, $event)->{seed} } 20),
+           "host $_ has the draw of before")
+            or diag explain [ draw($_, $event),
+                              $redis->cmd('HGETALL', "{$event}:vwr") ]
+            for 0, 1;
+        is_deeply draw($_, $event), $d, "host $_: the same draw" for 0, 1;
+        is_deeply { map { $_ => check(1, $event, $lots[$_])->{position} }
+                    0 .. 5 }, \%had, 'and positions';
+    };
+}
 
 
 subtest 'of two draws the earlier stands' => sub {

@@ -16,6 +16,7 @@ use Admission::Site;
 my $site = Admission::Site->start(
     instances => 2, timeout => '5s',
     events => 'default threshold=5;
+               first order=draw lots=visitor;
                key threshold=5 vwr_rate=0 order=draw lots=visitor
                    "draw_beacon=named 1";
                full threshold=5 vwr_rate=0 vwr_max_queue=2 order=draw;',
@@ -79,6 +80,36 @@ subtest 'a second sale that has a start and no opening' => sub {
         ok over($new), 'which is turned off';
         is $new->step->{active}, 0, 'as what an operator does then';
     }
+};
+
+
+subtest 'no lot goes out ahead of the commitment' => sub {
+    my $room = room('committed', draw => 1, opens => us() - 2e6,
+                    starts => us() + 3600e6);
+    my $none = $room->assign(3, once => 1);
+    is $none->{full}, 5, 'nothing is committed to yet';
+    is "$none->{issued} $none->{next}", '0 0', 'and nothing given out';
+    is $room->step->{next}, 0, 'nor by a step';
+    is $room->assign(3)->{result}, 1, 'then the first ones are';
+
+    # by a host, at the first request that there is
+
+    my @said;
+    my $pid = open my $monitor, '-|', 'redis-cli', '-p', $redis->port, 'monitor'
+        or die $!;
+    my $line = <$monitor>;
+    my $event = 'first';
+    schedule($event, opens => -10, starts => 3600);
+    my $r = post($site->port(0), "/vwr-api/assign/$event");
+    is $r->json->{lot}, 1, 'the first lot' or diag $r->raw;
+    $redis->cmd('ECHO', 'that is all');
+    while ($line = <$monitor>) {
+        last if $line =~ /that is all/;
+        push @said, $1 if $line =~ /"HSET" "\{\Q$event\E\}:vwr" "(commitment|next)"/;
+    }
+    kill TERM => $pid;
+    close $monitor;
+    is_deeply \@said, [ 'commitment', 'next' ], 'after the commitment';
 };
 
 
@@ -149,7 +180,7 @@ subtest 'a commitment that Redis lost' => sub {
     my %arg = (what => 'look', commitment => 'ab' x 32,
                source => 'other 2', activation =>
                $redis->cmd('HGET', "{$event}:vwr", 'activation'),
-               committed => 0);
+               committed => 0, of => 0);
 
     # at once, or the hosts were first
 

@@ -7,6 +7,7 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use Admission::HTTP;
+use Admission::Metrics;
 use Admission::Site;
 use Admission::Waiting;
 
@@ -15,7 +16,8 @@ my $site = waiting_site(
     events => 'default vwr_rate=0;
                concert slots=2 threshold=2 vwr_rate=0;
                plain   vwr_rate=0;',
-    server => 'location /vwr/ { admission_page tier1; }');
+    server => 'location /vwr/ { admission_page tier1; }
+               location = /metrics { admission_metrics; }');
 my $port = $site->port;
 
 operator($site, POST => "activate/$_") for qw(concert plain);
@@ -75,6 +77,8 @@ for my $i (0, 1) {
     my $r = assign($site, $i, {});
     is $r->status . ' ' . $r->json->{code}, '409 SOLD_OUT',
         "host $i: no more tickets";
+    is metrics($site->port($i))->value('sold_out_refused_total', tier => 1), 1,
+        "host $i: counts it";
     is json($i, 'status/plain')->{status}, undef, "host $i: another event";
     is assign($site, $i, {}, event => 'plain')->status, 200,
         "host $i: has its own";

@@ -141,6 +141,61 @@ subtest 'never more than the rate and the burst' => sub {
 };
 
 
+# Hosts as src/host/standby.c has them: what comes to each a second, of 60.
+
+subtest 'none starves the others' => sub {
+    srand 11;
+    my $r = room(rate => 50);
+    my @hosts = map { { room => $r->copy, rate => $_, left => 0, usual => 0,
+                        due => 0, held => [], longest => 0, passed => 0 } }
+                38, 4, 1;
+    my $shown = 0;
+
+    for my $step (1 .. 3 * 4 * 60) {
+        later(0.25 / 3);
+        for my $host (@hosts) {
+            $host->{due} += $host->{rate} * 0.25 / 3 * (0.5 + rand);
+            while ($host->{due} >= 1) {
+                $host->{due}--;
+                push $host->{held}->@*, $us;
+            }
+            pass_of($host);
+        }
+
+        my $host = $hosts[$step % 3];
+        my $held = $host->{held}->@*;
+        $host->{usual} = max($host->{used} // 0,
+                             int($host->{usual} * 3 / 4));
+        $host->{used} = 0;
+        my $most = min(13, $host->{usual} + 1);
+        my $back = max(0, $host->{left} - $most);
+        $host->{left} -= $back;
+
+        my $a = $host->{room}->step(
+            wanting => max(0, $held - $host->{left}), back => $back,
+            spare => $most - $host->{left}, have => $host->{left});
+        $shown++ if $a->{seen};
+        $host->{left} += $a->{granted};
+        pass_of($host);
+    }
+
+    is $shown, 0, 'at 0.86 of the rate it never shows';
+    cmp_ok $hosts[$_]{passed}, '>=', $hosts[$_]{rate} * 60 * 0.9,
+        "host $_: all pass" for 0 .. 2;
+    cmp_ok $hosts[$_]{longest}, '<=', 1, "host $_: within a second" for 0 .. 2;
+};
+
+sub pass_of ($host) {
+    while ($host->{left} && $host->{held}->@*) {
+        my $since = shift $host->{held}->@*;
+        $host->{longest} = max($host->{longest}, ($us - $since) / 1e6);
+        $host->{left}--;
+        $host->{used}++;
+        $host->{passed}++;
+    }
+}
+
+
 subtest 'it shows, and is unseen again' => sub {
     my $r = room(rate => 10);
     my $other = $r->copy;

@@ -1,6 +1,6 @@
 # Many streams on one worker: the memory that one takes, turns that are told in
 # time, and a reload with all of them open.  As many as files may be open here,
-# 10,000 at most.
+# 10,000 at most, or TEST_STREAMS (bench/streams), from several addresses.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -16,7 +16,7 @@ use Socket qw(AF_INET SOCK_STREAM pack_sockaddr_in inet_aton);
 use Time::HiRes qw(time);
 
 my (undef, $files) = run('sh', '-c', 'ulimit -n');
-my $most = min(sanitized ? 1000 : 10_000,
+my $most = min($ENV{TEST_STREAMS} // (sanitized ? 1000 : 10_000),
                int((($files =~ /(\d+)/ ? $1 : 20_000) - 500) / 1.1));
 
 # NGINX closes connections that ask for nothing yet while it has few left
@@ -48,7 +48,11 @@ my (%stream, $opened);
 sub open_stream ($number) {
     my $visitor = $visitors[min($number, $turns)];
 
+    # an address has no more ports than that to one other
+
     socket my $socket, AF_INET, SOCK_STREAM, 0 or die "socket: $!";
+    bind $socket, pack_sockaddr_in(0, inet_aton(
+        '127.0.0.' . (2 + int(($opened // 0) / 20_000)))) or die "bind: $!";
     connect $socket, $address or die "connect: $!";
     fcntl $socket, F_SETFL, fcntl($socket, F_GETFL, 0) | O_NONBLOCK;
 

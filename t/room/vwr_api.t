@@ -48,6 +48,7 @@ is $r->status, 200, 'assign';
 is members($r), 'estimatedWait nextPoll paused position requestId'
     . ' servingCounter totalInQueue visitor', 'members';
 is $r->json->{paused}, true, 'a rate of 0: no time is promised';
+is $r->json->{estimatedWait}, undef, 'and no number told';
 is $r->json->{position}, 1, 'positions begin at 1';
 is $r->json->{totalInQueue}, 1, 'totalInQueue';
 is $r->header('Cache-Control'), 'no-store', 'no-store';
@@ -392,8 +393,8 @@ $eve = {};
 operator($site, POST => 'activate/going');
 assign($site, 0, {}, event => 'going') for 1 .. 120;
 $r = assign($site, 0, $eve, event => 'going');
-is members($r), 'estimatedWait nextPoll position requestId servingCounter'
-    . ' totalInQueue visitor', 'with a rate: members of a ticket';
+is members($r), 'estimatedWait estimatedWaitRange nextPoll position requestId'
+    . ' servingCounter totalInQueue visitor', 'with a rate: members of a ticket';
 
 sub going () {
     my $r = check($site, 0, $eve, $eve->{'admission-ticket-going'},

@@ -17,7 +17,7 @@ my $visitors = $ENV{TEST_CROWD} // 500;
 
 my $site = waiting_site(
     instances => 2, timeout => 300 * slow . 'ms',
-    events => 'default vwr_rate=20;');
+    events => 'default vwr_rate=20 vwr_noshow=1;');
 my $redis = $site->redis;
 
 sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }

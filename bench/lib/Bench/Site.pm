@@ -34,7 +34,7 @@ sub start ($class, $bench) {
     $self->{ca} = Admission::Certs->new('ca');
     $self->{redis} = Admission::Redis->start(
         prefixes => [ map { "$_:" } qw(plain tls none known other off gate
-                                       module bare) ],
+                                       module bare followed) ],
         tls => [ $self->{ca}, $self->{ca}->issue('redis', 'IP:127.0.0.1') ]);
     run('taskset', '-apc', $bench->{cpu}{redis}, $self->{redis}->pid);
 

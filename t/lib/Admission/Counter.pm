@@ -36,7 +36,7 @@ LUA
 sub watch (%opt) {
     my $rate = $opt{rate};
     my $site = waiting_site(instances => $opt{instances},
-                            events => "default vwr_rate=$rate;");
+                            events => "default vwr_rate=$rate vwr_noshow=1;");
     my $redis = $site->redis;
     my @left = 0 .. $opt{instances} - 1;
 

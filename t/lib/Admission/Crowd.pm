@@ -278,8 +278,9 @@ sub look ($self) {
     # any more, and that Redis gets to after the leave
 
     for my $id (keys $seen->{waiting}->%*) {
-        my $joined = $self->{user}{$id}{joined} // next;
-        next if $self->{user}{$id}{leaving};
+        my $user = $self->{user}{$id} // next;      # others may wait as well
+        my $joined = $user->{joined} // next;
+        next if $user->{leaving};
 
         my $score = $seen->{waiting}{$id};
         $self->violation("$id joined at $joined and stands at $score")
@@ -314,7 +315,9 @@ sub look_at_order ($self, $before, $seen) {
     return if !defined $first;
 
     for my $id ($seen->{admitted}->@*) {
-        my $score = $before->{waiting}{$id} // $self->{user}{$id}{score};
+        my $user = $self->{user}{$id} // {};
+        my $score = $before->{waiting}{$id} // $user->{score};
+        next if !defined $score && !%$user;
 
         if (!defined $score) {
             $self->violation("$id let in past those who wait");

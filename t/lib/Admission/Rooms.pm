@@ -12,7 +12,7 @@ use Admission::Test;
 my %KEYS = map { ($_ => [ Admission::Scripts::listed("vwr_$_" => 'keys') ]) }
            qw(assign step admin);
 
-my @SALE = qw(sale opens starts closes);
+my @SALE = qw(sale opens starts closes hold);
 my @HOST = qw(order lots drawn base ready clock activation next serving active
               set_by api_rate changed issue wall);
 
@@ -24,11 +24,13 @@ my @NOTHING = (api_rate => -1, set_by => 'api', opens => -1);
 
 # event, rate, burst, opens, starts and closes (us) of its line of
 # admission_events; draw: 1 for order=draw, 2 with a beacon
+# noshow: 1 unless given, so that who comes is not looked at
 # edit  a function that the text of each script goes through
 
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, event => 'e', rate => 50, burst => -1,
                        opens => 0, starts => 0, closes => 0, draw => 0,
+                       noshow => 1, session_max => 3_600_000,
                        host => { @NOTHING }, %opt }, $class;
 
     for my $name (qw(assign step admin)) {
@@ -89,20 +91,39 @@ sub call ($self, $name, @args) {
     return \%answer;
 }
 
-# of a room on standby, as src/host/standby.h says; else nothing is said of that
+# of a room on standby, as src/host/standby.h says: wanting, spare, back, have,
+# seen, else nothing is said of that; come: fields of bits, number => bytes; more;
+# asks: numbers; there: the number of the host that tells who is there (0: nothing
+# is told), of: of which numbers, table: which it has, blind, heard: what it
+# heard, [lapse, first, bits], ...
 
-sub step ($self, %ask) {
-    return $self->call('step', %ask ? 1 : 0,
-                       (map { $ask{$_} // 0 } qw(wanting spare back have)),
-                       $ask{seen} // -1);
+sub step ($self, %opt) {
+    my @standby = qw(wanting spare back have);
+    my $come = $opt{come} // {};
+    return $self->call('step',
+                       (grep { exists $opt{$_} } @standby, 'seen') ? 1 : 0,
+                       (map { $opt{$_} // 0 } @standby), $opt{seen} // -1,
+                       @$self{qw(noshow session_max)},
+                       join('', map { "$_:$come->{$_}" } sort keys %$come),
+                       $opt{more} // 0,
+                       join(' ', sort { $a <=> $b } ($opt{asks} // [])->@*),
+                       (map { $opt{$_} // 0 } qw(there of table blind)),
+                       map { @$_ } ($opt{heard} // [])->@*);
 }
 
-# max_queue, max_wait (s) and measured, as the host's event line and memory say
+# max_queue, max_wait (s) and measured, as the host's event line and memory say.
+# As a host does, it commits to a draw whose first lots these are, but for once.
 
 sub assign ($self, $n = 1, %opt) {
-    return $self->call('assign', $n, $opt{max_queue} // -1,
-                       $opt{max_wait} // 0, $opt{measured} // -1,
-                       $opt{user} // '');
+    my @args = ($n, $opt{max_queue} // -1, $opt{max_wait} // 0,
+                $opt{measured} // -1, $opt{user} // '');
+    my $answer = $self->call('assign', @args);
+
+    return $answer if $answer->{full} != 5 || $opt{once};
+
+    $self->{redis}->cmd('HSET', $self->key('vwr'), commitment => 'c0' x 32,
+                        committed => sprintf '%.0f', $answer->{us});
+    return $self->call('assign', @args);
 }
 
 # look, activate, restart, resume, deactivate, advance, rate, unrate, config

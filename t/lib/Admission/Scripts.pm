@@ -21,7 +21,7 @@ my %DEFAULT = (threshold => 2, active_ttl => 600_000, session_max => 3_600_000,
                slots => -1, starts => 0, order => 0, max_queue => -1,
                max_wait => 0, unbound => 0);
 
-my @HOST = qw(epoch clock active clear api_threshold seats sold sale starts
+my @HOST = qw(epoch clock active clear api_threshold seats sold sale starts hold
               brief ms in_touch wall);
 
 # the fields of the answer, as the longest one has them

@@ -245,7 +245,12 @@ sub unreaped ($parent) {
 sub alive ($pid) {
     waitpid $pid, 1;            # WNOHANG; takes away our own dead children
     open my $file, '<', "/proc/$pid/stat" or return 0;
-    return (<$file> // '') =~ /^.*\) [^ZX] /s ? 1 : 0;
+
+    # of one that is dead other threads may still be on their way out, and have
+    # its ports: see proc(5), state and num_threads
+
+    my ($state, $threads) = (split ' ', (<$file> // '') =~ s/^.*\) //sr)[0, 17];
+    return defined $state && ($state !~ /[ZX]/ || $threads > 1) ? 1 : 0;
 }
 
 

@@ -45,17 +45,34 @@ sub used ($nginx, $size) {
 
 sub kill_inside ($nginx, $size) {
     my @pids = $nginx->worker_pids;
-    my $start = address($pids[0], $size);
-
-    # with nobody at work, none has the lock or is about to leave it
-
-    kill STOP => @pids;
-    wait_until { !grep { !stopped($_) } @pids };
+    my $pid = hold($nginx, $size);
+    my $start = address($pid, $size);
 
     # up to end, after the two words of the lock; there the module's
     # structure begins
 
-    my ($first, $last) = (peek($pids[0], $start + 16, 11))[9, 10];
+    my ($first, $last) = (peek($pid, $start + 16, 11))[9, 10];
+
+    poke($pid, $last, pack 'Q', 1);
+    poke($pid, $first, "\x5a" x ($last - $first));
+
+    kill KILL => $pid;
+    kill CONT => @pids;
+    return $pid;
+}
+
+
+# All workers stand still, and one of them, whose pid is returned, has the lock.
+
+sub hold ($nginx, $size) {
+    my @pids = $nginx->worker_pids;
+    my $start = address($pids[0], $size);
+
+    # with nobody at work, none is about to take it, or to leave it
+
+    kill STOP => @pids;
+    wait_until { !grep { !stopped($_) } @pids };
+
     my ($pid) = peek($pids[0], $start, 1);
 
     if (!$pid) {
@@ -63,11 +80,6 @@ sub kill_inside ($nginx, $size) {
         poke($pid, $start, pack 'Q', $pid);
     }
 
-    poke($pid, $last, pack 'Q', 1);
-    poke($pid, $first, "\x5a" x ($last - $first));
-
-    kill KILL => $pid;
-    kill CONT => @pids;
     return $pid;
 }
 

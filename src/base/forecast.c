@@ -1,0 +1,198 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Without the C library's mathematics, which NGINX is not linked with.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "forecast.h"
+
+
+#define NGX_ADM_PACE_US     10000000     /* of an interval */
+#define NGX_ADM_PACE_FADE   0.94         /* from one to the next */
+#define NGX_ADM_PACE_FEW    0.0625       /* square of the spread, of one
+                                            interval more, in place of what
+                                            is not known */
+#define NGX_ADM_PACE_DRIFT  0.0004       /* of what changes all the same */
+#define NGX_ADM_PACE_TENTH  1.28         /* spreads, beyond which is a tenth */
+#define NGX_ADM_PACE_MAX    864000000.0  /* s */
+
+
+static double ngx_adm_forecast_time(double people, double rate, double leave);
+static double ngx_adm_forecast_spread(ngx_adm_pace_t *pace, double time);
+static double ngx_adm_log1(double x);
+static double ngx_adm_root(double x);
+
+
+void
+ngx_adm_pace_note(ngx_adm_pace_t *pace, int64_t us, int64_t passed,
+    int64_t left, int64_t stood)
+{
+    double  rate, fade;
+
+    pace->us += us;
+    pace->passed += passed;
+    pace->left += left;
+    pace->stood += (double) stood * (double) us;
+
+    if (pace->us < NGX_ADM_PACE_US) {
+        return;
+    }
+
+    fade = NGX_ADM_PACE_FADE;
+    rate = (double) pace->passed * 1000 / (double) pace->us;
+
+    pace->pairs = pace->pairs * fade + (pace->n > 0 ? rate * pace->last : 0);
+    pace->n = pace->n * fade + 1;
+    pace->sum = pace->sum * fade + rate;
+    pace->squares = pace->squares * fade + rate * rate;
+    pace->last = rate;
+    pace->gone = pace->gone * fade + (double) pace->left;
+    pace->stay = pace->stay * fade + pace->stood / 1000000;
+
+    pace->us = 0;
+    pace->passed = 0;
+    pace->left = 0;
+    pace->stood = 0;
+}
+
+
+int64_t
+ngx_adm_pace_rate(ngx_adm_pace_t *pace)
+{
+    return (pace->n > 0) ? (int64_t) (pace->sum / pace->n * 1000 + 0.5) : 0;
+}
+
+
+void
+ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
+    ngx_adm_range_t *range)
+{
+    double  n, a, time, leave, gone, part, spread;
+
+    a = (double) rate / 1000;
+    n = (double) ngx_max(people, 0);
+
+    leave = (pace->gone > 0 && pace->stay > 0) ? pace->gone / pace->stay : 0;
+
+    time = ngx_adm_forecast_time(n, a, leave);
+    spread = ngx_adm_forecast_spread(pace, time);
+
+    if (leave > 0 && time > 0) {
+
+        /* how many leave is known by as many as did */
+
+        part = ngx_adm_root(1 / (1 + pace->gone) + 0.01);
+
+        part = 1 - ngx_adm_forecast_time(n, a, leave * (1 + part)) / time;
+        spread += part * part;
+
+        /* and it is chance who of those ahead do */
+
+        gone = ngx_max(n - a * time, 0);
+        spread += gone / (n * n);
+    }
+
+    spread = 1 + NGX_ADM_PACE_TENTH * ngx_adm_root(spread);
+
+    range->wait = (int64_t) time;
+    range->wait += ((double) range->wait < time);
+    range->low = (int64_t) (time / spread);
+    range->high = (int64_t) (time * spread);
+    range->high += ((double) range->high < time * spread);
+}
+
+
+/* n people of whom "rate" pass a second, and that share of the rest leaves */
+
+static double
+ngx_adm_forecast_time(double people, double rate, double leave)
+{
+    double  time;
+
+    time = people / rate;
+
+    if (leave * time > 1e-6) {
+        time = ngx_adm_log1(leave * time) / leave;
+    }
+
+    return ngx_min(time, NGX_ADM_PACE_MAX);
+}
+
+
+/*
+ * The square of how far the rate over that time is from what was measured, as
+ * a part of it: neighbours are alike, so that there is less to go by.
+ */
+
+static double
+ngx_adm_forecast_spread(ngx_adm_pace_t *pace, double time)
+{
+    double  n, mean, square, alike, ahead;
+
+    n = pace->n + 1;
+    square = NGX_ADM_PACE_FEW;
+    alike = 0;
+
+    if (pace->sum > 0) {
+        mean = pace->sum / pace->n;
+
+        square = pace->squares / pace->n - mean * mean;
+        square = ngx_max(square, 0) / (mean * mean);
+
+        if (pace->n > 1.5) {
+            alike = pace->pairs / (pace->n - 1) / (mean * mean) - 1;
+            alike = alike / (square + 1e-6) + 0.1;
+            alike = ngx_max(ngx_min(alike, 0.8), 0);
+        }
+
+        square = (square * pace->n + NGX_ADM_PACE_FEW) / n;
+    }
+
+    ahead = ngx_max(time * 1000000 / NGX_ADM_PACE_US, 1);
+
+    return square * (1 + alike) / (1 - alike) * (1 / n + 1 / ahead)
+           + NGX_ADM_PACE_DRIFT;
+}
+
+
+/* the natural logarithm of 1 + x, of x >= 0 */
+
+static double
+ngx_adm_log1(double x)
+{
+    double      y, z;
+    ngx_uint_t  twice;
+
+    y = 1 + x;
+
+    for (twice = 0; y > 1.4; twice++) {
+        y /= 2;
+    }
+
+    z = (y - 1) / (y + 1);
+    y = z * z;
+
+    return 2 * z * (1 + y * (1.0 / 3 + y * (1.0 / 5 + y * (1.0 / 7 + y / 9))))
+           + (double) twice * 0.69314718056;
+}
+
+
+static double
+ngx_adm_root(double x)
+{
+    double      root;
+    ngx_uint_t  i;
+
+    root = 1;
+
+    for (i = 0; i < 24; i++) {
+        root = (root + x / root) / 2;
+    }
+
+    return root;
+}

@@ -1,0 +1,89 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * The shapes that comers.c and comers_late.c share.
+ */
+
+
+#ifndef _NGX_ADM_HOST_COMERS_NODE_H_INCLUDED_
+#define _NGX_ADM_HOST_COMERS_NODE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "comers.h"
+#include "event_node.h"
+
+
+/* of an event; key: its node */
+typedef struct {
+    ngx_rbtree_node_t           node;
+    int64_t                     activation;
+    ngx_uint_t                  more;
+    ngx_uint_t                  telling;     /* of those */
+    ngx_msec_t                  taken;       /* when a step last took it */
+    ngx_uint_t                  out;         /* bool: it was not told yet */
+    ngx_uint_t                  ngaps;
+    int64_t                     gaps[2 * NGX_ADM_COMERS_GAPS];
+    ngx_queue_t                 dirty;       /* fields with what is untold */
+    ngx_queue_t                 sent;        /* and with what is being told */
+    ngx_queue_t                 clean;
+    ngx_rbtree_t                fields;
+    ngx_rbtree_node_t           fields_end;
+    ngx_rbtree_t                asks;
+    ngx_rbtree_node_t           asks_end;
+    ngx_rbtree_t                turns;
+    ngx_rbtree_node_t           turns_end;
+} ngx_adm_comers_node_t;
+
+
+/* a number; in one of two trees of its event */
+typedef struct {
+    ngx_rbtree_node_t           node;
+    ngx_queue_t                 queue;       /* latest heard of first */
+    ngx_adm_comers_node_t      *of;
+    int64_t                     turn;        /* us; 0: by the counter */
+    ngx_msec_t                  heard;
+    ngx_uint_t                  granted;     /* bool */
+} ngx_adm_comers_late_t;
+
+
+typedef struct {
+    size_t                      bytes;       /* of fields */
+    size_t                      late_bytes;
+    ngx_queue_t                 lates;
+    ngx_rbtree_t                tree;
+    ngx_rbtree_node_t           sentinel;
+} ngx_adm_comers_all_t;
+
+
+#define ngx_adm_comers(zone)                                                  \
+    ((ngx_adm_comers_all_t *) ngx_adm_zone_data(zone, &ngx_adm_comers_part))
+
+
+/* of an event; NULL: there is nothing */
+ngx_adm_comers_node_t *ngx_adm_comers_of_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en);
+
+/* of that activation, made if need be; NULL: it is over, or there is no room */
+ngx_adm_comers_node_t *ngx_adm_comers_get_locked(ngx_adm_zone_t *zone,
+    ngx_str_t *event, int64_t activation);
+
+ngx_rbtree_node_t *ngx_adm_comers_find(ngx_rbtree_t *tree, int64_t key);
+
+/* whether the first token of a number was given here */
+ngx_uint_t ngx_adm_comers_known(ngx_adm_comers_node_t *cn, int64_t position);
+
+
+/* of comers_late.c: puts those who ask into what a step tells */
+void ngx_adm_comers_asks_locked(ngx_adm_zone_t *zone,
+    ngx_adm_comers_node_t *cn, ngx_adm_comers_t *comers);
+
+/* and forgets all of them */
+void ngx_adm_comers_late_drop_locked(ngx_adm_zone_t *zone,
+    ngx_adm_comers_node_t *cn);
+
+
+#endif /* _NGX_ADM_HOST_COMERS_NODE_H_INCLUDED_ */

@@ -1,0 +1,284 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Sums of answers, and who waits for one.  All of it is in the zone, and under
+ * its lock.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include "../base/clock.h"
+#include "measure.h"
+
+
+#define NGX_ADM_MEASURE_WINDOW  5000     /* ms */
+#define NGX_ADM_MEASURE_PART    20       /* a user is one in so many */
+#define NGX_ADM_MEASURE_LATE    1000     /* ms, at least */
+#define NGX_ADM_MEASURE_HUNG    5000
+#define NGX_ADM_MEASURE_DEAD    120000   /* a worker died with it */
+
+
+#define ngx_adm_measure_add(n, max)                                           \
+    if ((n) < (max)) { (n)++; }
+
+
+static void ngx_adm_measure_roll(ngx_adm_measure_t *m);
+static void ngx_adm_measure_close(ngx_adm_measure_t *m,
+    ngx_adm_measure_user_t *mu, ngx_msec_t since);
+static void ngx_adm_measure_count(ngx_adm_measure_t *m,
+    ngx_adm_measure_user_t *mu, ngx_adm_sample_t *sample, ngx_uint_t slow);
+static ngx_uint_t ngx_adm_measure_top_take(ngx_adm_measure_top_t *top);
+static void ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency);
+
+
+ngx_uint_t
+ngx_adm_measure_bin(ngx_msec_t ms)
+{
+    uint64_t    part;
+    ngx_uint_t  octave, k;
+
+    /* 2^(k/8), in 65536ths */
+    static const uint64_t  parts[] = {
+        65536, 71468, 77936, 84990, 92682, 101070, 110218, 120194, 131072 };
+
+    ms = ngx_min(ms, 65536);
+
+    if (ms <= 1) {
+        return 0;
+    }
+
+    for (octave = 0; (ms >> (octave + 1)) != 0; octave++) { /* void */ }
+
+    part = ((uint64_t) ms << 16) >> octave;
+
+    for (k = 0; part > parts[k]; k++) { /* void */ }
+
+    return octave * 8 + k - 1;
+}
+
+
+void
+ngx_adm_measure_begin_locked(ngx_adm_measure_t *m, uint32_t user,
+    ngx_msec_t since)
+{
+    ngx_adm_measure_user_t  *mu;
+
+    mu = &m->users[user % NGX_ADM_MEASURE_USERS];
+
+    if (mu->open == 0) {
+        mu->since = (uint32_t) since;
+    }
+
+    if (mu->open < 65535) {
+        mu->open++;
+        m->open++;
+    }
+}
+
+
+void
+ngx_adm_measure_end_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
+    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample)
+{
+    ngx_uint_t               slow;
+    ngx_adm_measure_user_t  *mu;
+
+    mu = &m->users[user % NGX_ADM_MEASURE_USERS];
+
+    ngx_adm_measure_close(m, mu, since);
+
+    if (sample) {
+        slow = (latency && sample->timed && sample->time > latency);
+
+        ngx_adm_measure_roll(m);
+        ngx_adm_measure_count(m, mu, sample, slow);
+    }
+}
+
+
+/*
+ * Since when the others are under way is not known: it is said too late rather
+ * than too early.
+ */
+
+static void
+ngx_adm_measure_close(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
+    ngx_msec_t since)
+{
+    if (mu->open) {
+        mu->open--;
+        m->open--;
+
+        if (mu->since == (uint32_t) since) {
+            mu->since = (uint32_t) ngx_current_msec;
+        }
+    }
+}
+
+
+void
+ngx_adm_measure_deaths_locked(ngx_adm_measure_t *m, ngx_uint_t deaths)
+{
+    ngx_uint_t  i;
+
+    if (m->deaths == deaths) {
+        return;
+    }
+
+    m->deaths = deaths;
+    m->open = 0;
+
+    for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
+        m->users[i].open = 0;
+    }
+}
+
+
+/* another window, and sums of which nobody asked for too long */
+
+static void
+ngx_adm_measure_roll(ngx_adm_measure_t *m)
+{
+    ngx_uint_t               i;
+    ngx_adm_measure_user_t  *mu;
+
+    if (ngx_adm_since(m->taken) > NGX_ADM_MEASURE_WINDOW) {
+        ngx_memzero(&m->sums, sizeof(ngx_adm_measured_t));
+
+        m->taken = ngx_current_msec;
+        m->failed.grown = 0;
+        m->failed.taken = m->failed.most;
+        m->slow.grown = 0;
+        m->slow.taken = m->slow.most;
+    }
+
+    if (ngx_adm_since(m->window) <= NGX_ADM_MEASURE_WINDOW) {
+        return;
+    }
+
+    m->window = ngx_current_msec;
+    m->requests = 0;
+
+    m->failed.grown = ngx_adm_measure_top_take(&m->failed);
+    m->failed.most = 0;
+    m->failed.taken = 0;
+    m->slow.grown = ngx_adm_measure_top_take(&m->slow);
+    m->slow.most = 0;
+    m->slow.taken = 0;
+
+    for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
+        mu = &m->users[i];
+
+        mu->counted = 0;
+        mu->failed = 0;
+        mu->slow = 0;
+        mu->retry = 0;
+    }
+}
+
+
+static void
+ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
+    ngx_adm_sample_t *sample, ngx_uint_t slow)
+{
+    ngx_adm_measured_t  *sums;
+
+    sums = &m->sums;
+
+    ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
+    ngx_adm_measure_add(sums->requests, NGX_MAX_INT32_VALUE);
+
+    if (mu->counted * NGX_ADM_MEASURE_PART > m->requests
+        || mu->counted == 65535)
+    {
+        return;
+    }
+
+    sums->counted++;
+    sums->users += (mu->counted++ == 0);
+
+    if (sample->failed) {
+        sums->failed++;
+        sums->failed_users += (mu->failed++ == 0);
+        m->failed.most = ngx_max(m->failed.most, mu->failed);
+    }
+
+    if (slow) {
+        mu->slow++;
+        m->slow.most = ngx_max(m->slow.most, mu->slow);
+    }
+
+    if (sample->retry) {
+        sums->retry++;
+        sums->retry_users += (mu->retry++ == 0);
+        sums->retry_seconds += ngx_min(sample->retry, NGX_ADM_RETRY_MAX);
+    }
+
+    if (sample->timed) {
+        sums->bins[ngx_adm_measure_bin(sample->time)]++;
+    }
+}
+
+
+static ngx_uint_t
+ngx_adm_measure_top_take(ngx_adm_measure_top_t *top)
+{
+    ngx_uint_t  n;
+
+    n = top->grown + top->most - top->taken;
+
+    top->taken = top->most;
+    top->grown = 0;
+
+    return n;
+}
+
+
+void
+ngx_adm_measure_take_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
+    ngx_adm_measured_t *measured)
+{
+    ngx_adm_measure_roll(m);
+    ngx_adm_measure_waiting(m, latency);
+
+    m->sums.failed_top = ngx_adm_measure_top_take(&m->failed);
+    m->sums.slow_top = ngx_adm_measure_top_take(&m->slow);
+
+    *measured = m->sums;
+
+    ngx_memzero(&m->sums, sizeof(ngx_adm_measured_t));
+    m->taken = ngx_current_msec;
+}
+
+
+static void
+ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency)
+{
+    ngx_uint_t               i;
+    ngx_msec_t               age, late;
+    ngx_adm_measure_user_t  *mu;
+
+    late = ngx_max(2 * latency, NGX_ADM_MEASURE_LATE);
+
+    for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
+        mu = &m->users[i];
+
+        if (mu->open == 0) {
+            continue;
+        }
+
+        age = ngx_adm_ms_since(mu->since);
+
+        if (age > NGX_ADM_MEASURE_DEAD) {
+            m->open -= mu->open;
+            mu->open = 0;
+            continue;
+        }
+
+        m->sums.late += (age > late);
+        m->sums.hung += (age > NGX_ADM_MEASURE_HUNG);
+    }
+}

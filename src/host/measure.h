@@ -1,0 +1,124 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What this host sees of the backend of an event: how long answers take and
+ * which fail, since somebody last asked, and who waits for one.
+ *
+ * Users have a place each in a table of a fixed size, by their hash: those of
+ * the same place count as one.
+ */
+
+
+#ifndef _NGX_ADM_HOST_MEASURE_H_INCLUDED_
+#define _NGX_ADM_HOST_MEASURE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+
+/*
+ * Bin i has times over 2^(i/8) ms up to 2^((i+1)/8), the first one whatever is
+ * less, the last one whatever is more: what is read as the middle of a bin is
+ * off by 4.4 % at most.
+ */
+#define NGX_ADM_MEASURE_BINS  128
+
+#define NGX_ADM_RETRY_MAX     60         /* s that a backend may ask for */
+
+
+/* one answer, or that there was none */
+typedef struct {
+    ngx_msec_t   time;                   /* ms to the header, or until it was
+                                            given up */
+    ngx_uint_t   retry;                  /* of a 503: s; 0: it said nothing */
+    unsigned     failed:1;
+    unsigned     timed:1;                /* the time tells something */
+} ngx_adm_sample_t;
+
+
+/*
+ * Since they were last taken, if that is not too long ago.  Of a user c
+ * requests count while c * 20 is no more than all of a window of 5 s: the
+ * first always does.  Users are those who were first seen in the window, or
+ * first failed.
+ */
+typedef struct {
+    ngx_uint_t   requests;               /* all of them */
+    ngx_uint_t   counted;
+    ngx_uint_t   failed;                 /* of those that count, as what
+                                            follows */
+    ngx_uint_t   failed_top;             /* of the one user who has most */
+    ngx_uint_t   slow_top;               /* slower than backend_latency=,
+                                            likewise */
+    ngx_uint_t   users;
+    ngx_uint_t   failed_users;
+    ngx_uint_t   retry;                  /* 503 with Retry-After */
+    ngx_uint_t   retry_users;
+    ngx_uint_t   retry_seconds;          /* the sum */
+
+    /* users who wait for a header now: for longer than twice backend_latency=
+       and 1 s; for longer than 5 s */
+    ngx_uint_t   late;
+    ngx_uint_t   hung;
+
+    uint32_t     bins[NGX_ADM_MEASURE_BINS];    /* of those that count */
+} ngx_adm_measured_t;
+
+
+#define NGX_ADM_MEASURE_USERS  512
+
+
+typedef struct {
+    uint32_t                since;       /* ms, of a request under way */
+    uint16_t                open;        /* so many are */
+    uint16_t                counted;     /* of the window */
+    uint16_t                failed;
+    uint16_t                slow;
+    uint16_t                retry;
+} ngx_adm_measure_user_t;
+
+
+/* the most that one user has of something in the window */
+typedef struct {
+    uint16_t                most;
+    uint16_t                taken;       /* of it */
+    uint32_t                grown;       /* in windows before */
+} ngx_adm_measure_top_t;
+
+
+typedef struct {
+    ngx_msec_t              window;      /* when it began */
+    ngx_msec_t              taken;       /* when the sums last were */
+    uint32_t                requests;    /* in the window */
+    uint32_t                open;        /* under way, of all users */
+    ngx_uint_t              deaths;      /* of workers, when last looked */
+    ngx_adm_measured_t      sums;
+    ngx_adm_measure_top_t   failed;
+    ngx_adm_measure_top_t   slow;
+    ngx_adm_measure_user_t  users[NGX_ADM_MEASURE_USERS];
+} ngx_adm_measure_t;
+
+
+ngx_uint_t ngx_adm_measure_bin(ngx_msec_t ms);
+
+/*
+ * A request of the user, by a hash, is under way, since then.  It has an
+ * answer, which sample NULL leaves out.  latency: ms over which one is slow; 0:
+ * none is.
+ */
+void ngx_adm_measure_begin_locked(ngx_adm_measure_t *m, uint32_t user,
+    ngx_msec_t since);
+void ngx_adm_measure_end_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
+    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample);
+
+/* so many workers were killed: who was under way there is not known */
+void ngx_adm_measure_deaths_locked(ngx_adm_measure_t *m, ngx_uint_t deaths);
+
+/* what was measured, which begins anew */
+void ngx_adm_measure_take_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
+    ngx_adm_measured_t *measured);
+
+
+#endif /* _NGX_ADM_HOST_MEASURE_H_INCLUDED_ */

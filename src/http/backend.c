@@ -1,0 +1,404 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * Of the servers that a request came to after the gate let it pass, as far as
+ * the first redirect: it took as long as the client waited for them, tries that
+ * failed included, and the last one says whether it failed.  What a cache
+ * answers comes to none; what a page of errors does later is not what
+ * failed.
+ *
+ * A client that goes away tells nothing, unless it waited for longer than is
+ * allowed.  101 is no answer in a time that says something.
+ *
+ * How long a client takes to send the body is not the backend's time: it is
+ * waited for from then on.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "../base/address.h"
+#include "../host/follow.h"
+#include "backend.h"
+#include "headers.h"
+
+
+#define ngx_adm_backend_states(r)                                             \
+    ((r)->upstream_states ? (r)->upstream_states->nelts : 0)
+
+
+#if (NGX_HTTP_CACHE)
+
+/* what is kept in a cache may be a failure */
+#define ngx_adm_backend_cached(r)                                             \
+    ((r)->upstream->cache_status == NGX_HTTP_CACHE_HIT                        \
+     || (r)->upstream->cache_status == NGX_HTTP_CACHE_STALE                   \
+     || (r)->upstream->cache_status == NGX_HTTP_CACHE_UPDATING)
+
+#else
+#define ngx_adm_backend_cached(r)  0
+#endif
+
+
+struct ngx_adm_backend_s {
+    ngx_str_t              event;
+    ngx_adm_event_conf_t  *conf;
+    uint32_t               user;
+    ngx_msec_t             since;
+    ngx_uint_t             states;       /* of servers tried before */
+    unsigned               open:1;
+    unsigned               body:1;       /* the request has one */
+    unsigned               waits:1;      /* for the end of it */
+};
+
+
+static ngx_uint_t ngx_adm_backend_body(ngx_http_request_t *r);
+static ngx_int_t ngx_adm_backend_ask(ngx_adm_backend_t *backend);
+static ngx_int_t ngx_adm_backend_sample(ngx_http_request_t *r,
+    ngx_adm_backend_t *backend, ngx_adm_sample_t *sample);
+static ngx_http_upstream_state_t *ngx_adm_backend_state(ngx_http_request_t *r,
+    ngx_adm_backend_t *backend, ngx_msec_t *time);
+static ngx_uint_t ngx_adm_backend_fails(ngx_adm_backend_t *backend,
+    ngx_uint_t status);
+static ngx_uint_t ngx_adm_backend_retry(ngx_http_request_t *r,
+    ngx_http_upstream_state_t *state);
+static ngx_int_t ngx_adm_backend_seconds(ngx_str_t *text);
+
+
+ngx_int_t
+ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *who)
+{
+    ngx_str_t           address;
+    ngx_uint_t          states;
+    ngx_adm_backend_t  *backend;
+
+    if (r->content_handler == NULL) {
+        /* no backend is asked, as yet */
+        return NGX_OK;
+    }
+
+    backend = ctx->backend;
+    states = ngx_adm_backend_states(r);
+
+    if (backend) {
+
+        if (!backend->open) {
+            /* it was told */
+            return NGX_OK;
+        }
+
+        if (!backend->waits) {
+            ngx_adm_follow_end(&backend->event, backend->conf, backend->user,
+                                backend->since, NULL);
+        }
+
+        backend->open = 0;
+    }
+
+    if (backend == NULL) {
+        backend = ngx_palloc(r->pool, sizeof(ngx_adm_backend_t));
+        if (backend == NULL) {
+            return NGX_ERROR;
+        }
+
+        ctx->backend = backend;
+    }
+
+    if (who->len == 0) {
+
+        if (ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, &address) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        who = &address;
+    }
+
+    backend->event = *event;
+    backend->conf = conf;
+    backend->user = ngx_adm_follow_hash(who);
+    backend->since = ngx_current_msec;
+    backend->states = states;
+
+    backend->body = ngx_adm_backend_body(r);
+    backend->waits = backend->body;
+
+    backend->open = (backend->waits
+                     || ngx_adm_backend_ask(backend) == NGX_OK);
+    return NGX_OK;
+}
+
+
+/* whether there is one that is not here yet */
+
+static ngx_uint_t
+ngx_adm_backend_body(ngx_http_request_t *r)
+{
+    if (r->request_body && r->request_body->rest == 0) {
+        return 0;
+    }
+
+    return r->headers_in.content_length_n > 0 || r->headers_in.chunked;
+}
+
+
+static ngx_int_t
+ngx_adm_backend_ask(ngx_adm_backend_t *backend)
+{
+    backend->waits = 0;
+    backend->since = ngx_current_msec;
+
+    return ngx_adm_follow_begin(&backend->event, backend->user,
+                                backend->since);
+}
+
+
+void
+ngx_adm_backend_sent(ngx_adm_ctx_t *ctx)
+{
+    ngx_adm_backend_t  *backend;
+
+    backend = ctx->backend;
+
+    if (backend->open && backend->waits
+        && ngx_adm_backend_ask(backend) != NGX_OK)
+    {
+        backend->open = 0;
+    }
+}
+
+
+void
+ngx_adm_backend_redirected(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
+{
+    if (ngx_adm_backend_states(r) > ctx->backend->states) {
+        ngx_adm_backend_end(r, ctx);
+    }
+}
+
+
+void
+ngx_adm_backend_end(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
+{
+    ngx_int_t           rc;
+    ngx_adm_sample_t    sample;
+    ngx_adm_backend_t  *backend;
+
+    backend = ctx->backend;
+
+    if (backend == NULL || !backend->open) {
+        return;
+    }
+
+    backend->open = 0;
+
+    ngx_memzero(&sample, sizeof(ngx_adm_sample_t));
+
+    rc = ngx_adm_backend_sample(r, backend, &sample);
+
+    ngx_log_debug6(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "admission: backend of event \"%V\": counts:%d time:%M "
+                   "failed:%d retry:%ui timed:%d", &backend->event,
+                   rc == NGX_OK, sample.time, (int) sample.failed,
+                   sample.retry, (int) sample.timed);
+
+    if (backend->waits
+        && (rc != NGX_OK || ngx_adm_backend_ask(backend) != NGX_OK))
+    {
+        return;
+    }
+
+    ngx_adm_follow_end(&backend->event, backend->conf, backend->user,
+                        backend->since, rc == NGX_OK ? &sample : NULL);
+}
+
+
+/* NGX_DECLINED: it tells nothing */
+
+static ngx_int_t
+ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
+    ngx_adm_sample_t *sample)
+{
+    ngx_uint_t                  status;
+    ngx_http_upstream_state_t  *state;
+
+    status = r->headers_out.status;
+    state = ngx_adm_backend_state(r, backend, &sample->time);
+
+    if (state == NULL) {
+
+        /* the name of a server was not found */
+
+        sample->failed = (r->upstream
+                          && ngx_adm_backend_states(r) == backend->states
+                          && !ngx_adm_backend_cached(r)
+                          && (status == NGX_HTTP_BAD_GATEWAY
+                              || status == NGX_HTTP_GATEWAY_TIME_OUT));
+
+        return sample->failed ? NGX_OK : NGX_DECLINED;
+    }
+
+    if (backend->body && !backend->waits) {
+        sample->time = ngx_min(sample->time,
+                               ngx_current_msec - backend->since);
+    }
+
+    if (state->status == NGX_HTTP_SWITCHING_PROTOCOLS) {
+        return NGX_DECLINED;
+    }
+
+    if (state->status == 0) {
+
+        sample->timed = (backend->conf->backend_latency
+                         && !backend->waits
+                         && sample->time > backend->conf->backend_latency);
+
+        return sample->timed ? NGX_OK : NGX_DECLINED;
+    }
+
+    sample->failed = ngx_adm_backend_fails(backend, state->status);
+
+    /* what fails at once is not quick */
+
+    sample->timed = (!backend->waits
+                     && (!sample->failed
+                         || state->status == NGX_HTTP_GATEWAY_TIME_OUT));
+
+    if (state->status == NGX_HTTP_SERVICE_UNAVAILABLE) {
+        sample->retry = ngx_adm_backend_retry(r, state);
+    }
+
+    return NGX_OK;
+}
+
+
+/*
+ * The last server that was tried, and the time up to its header, or until it
+ * was given up; NULL: none was.  Between those of two locations NGINX has one
+ * that is empty.
+ */
+
+static ngx_http_upstream_state_t *
+ngx_adm_backend_state(ngx_http_request_t *r, ngx_adm_backend_t *backend,
+    ngx_msec_t *time)
+{
+    ngx_uint_t                  i;
+    ngx_http_upstream_state_t  *state, *last;
+
+    *time = 0;
+
+    if (r->upstream_states == NULL) {
+        return NULL;
+    }
+
+    last = NULL;
+    state = r->upstream_states->elts;
+
+    for (i = backend->states; i < r->upstream_states->nelts; i++) {
+
+        if (state[i].peer == NULL) {
+
+            if (last) {
+                break;
+            }
+
+            continue;
+        }
+
+        if (last) {
+            *time += (last->response_time == (ngx_msec_t) -1)
+                     ? 0 : last->response_time;
+        }
+
+        last = &state[i];
+    }
+
+    if (last == NULL) {
+        return NULL;
+    }
+
+    if (last->header_time != (ngx_msec_t) -1) {
+        *time += last->header_time;
+
+    } else if (last->response_time != (ngx_msec_t) -1) {
+        *time += last->response_time;
+
+    } else {
+        *time = ngx_current_msec - backend->since;
+    }
+
+    return last;
+}
+
+
+static ngx_uint_t
+ngx_adm_backend_fails(ngx_adm_backend_t *backend, ngx_uint_t status)
+{
+    return status == NGX_HTTP_BAD_GATEWAY
+           || status == NGX_HTTP_SERVICE_UNAVAILABLE
+           || status == NGX_HTTP_GATEWAY_TIME_OUT
+           || (backend->conf->backend_5xx == NGX_ADM_ON
+               && status >= NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+
+/* s that its Retry-After says; 0: there is none */
+
+static ngx_uint_t
+ngx_adm_backend_retry(ngx_http_request_t *r, ngx_http_upstream_state_t *state)
+{
+    time_t                  time;
+    ngx_int_t               n;
+    ngx_table_elt_t        *h;
+    ngx_adm_headers_pos_t   pos;
+
+    if (r->upstream == NULL || r->upstream->state != state) {
+        return 0;
+    }
+
+    ngx_memzero(&pos, sizeof(ngx_adm_headers_pos_t));
+
+    while ((h = ngx_adm_headers_next(&r->upstream->headers_in.headers, &pos))) {
+
+        if (!ngx_adm_header_named(h, "Retry-After")) {
+            continue;
+        }
+
+        n = ngx_adm_backend_seconds(&h->value);
+
+        if (n == NGX_ERROR) {
+            time = ngx_parse_http_time(h->value.data, h->value.len);
+            n = (time == NGX_ERROR) ? 0 : ngx_max(time - ngx_time(), 0);
+        }
+
+        return ngx_min(n, NGX_ADM_RETRY_MAX);
+    }
+
+    return 0;
+}
+
+
+/* however many they are; NGX_ERROR: it is no number */
+
+static ngx_int_t
+ngx_adm_backend_seconds(ngx_str_t *text)
+{
+    ngx_int_t   n;
+    ngx_uint_t  i;
+
+    n = (text->len == 0) ? NGX_ERROR : 0;
+
+    for (i = 0; i < text->len; i++) {
+
+        if (text->data[i] < '0' || text->data[i] > '9') {
+            return NGX_ERROR;
+        }
+
+        n = ngx_min(n * 10 + text->data[i] - '0', NGX_ADM_RETRY_MAX);
+    }
+
+    return n;
+}

@@ -1,0 +1,56 @@
+# Admission follows a real backend, which gets slow and is well again, on two hosts of
+# which one is killed; with TEST_LONG it stands still as well.  bench/follow is the
+# long form of it.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::FollowRig;
+
+plan(skip_all => 'as much of the time as of the module: once is enough')
+    if sanitized;
+
+my $rig = Admission::FollowRig->start(
+    rate => 30, come => 36, capacity => 1000,
+    line => 'backend_latency=500ms backend_errors=5%');
+
+# Goes on until that is so of a second, at most so long; how long it was.
+
+sub until_so ($seconds, $is) {
+    for my $n (1 .. $seconds * slow) {
+        my ($now) = $rig->go(1);
+        return $n if $now && $is->($now);
+    }
+    return;
+}
+
+$rig->go(2);
+$rig->capacity(16);
+ok until_so(10, sub ($is) { $is->{limit} <= 15 }), 'slow: fewer enter';
+$rig->kill_host(1);
+ok until_so(5, sub ($is) { $is->{entered} <= 20 }), 'so it is';
+
+my ($is) = $rig->go(1);
+$rig->capacity(1000);
+ok until_so(20, sub ($now) { $now->{limit} > $is->{limit} }),
+   'well again: more, with one host less';
+
+if ($ENV{TEST_LONG}) {
+    $rig->capacity(0);
+    ok until_so(15, sub ($is) { $is->{stopped} }),
+       'it stands still: nobody enters';
+
+    my $entered = 0;
+    $entered += $_->{entered} for $rig->go(6);
+    cmp_ok $entered, '<=', 12, 'but on trial';
+
+    $rig->capacity(1000);
+    ok until_so(25, sub ($is) { !$is->{stopped} }), 'and again, by itself';
+}
+
+is $rig->{lost} // 0, 0, 'nobody was lost';
+
+unlike $_->error_log, qr/replied with an error|not ours/, 'no error'
+    for $rig->{nginx}->@*;
+
+done_testing;

@@ -1,0 +1,260 @@
+# A site whose admission follows its backend: NGINX on some hosts, a Redis, a backend
+# whose capacity is set while it runs, and visitors who come whatever happens, each of
+# whom takes a ticket, waits, and asks for two pages.
+
+package Admission::FollowRig;
+
+use v5.36;
+
+use IO::Select;
+use IO::Socket::INET;
+use Time::HiRes qw(time);
+
+use Admission::Nginx;
+use Admission::Process;
+use Admission::Redis;
+use Admission::Swarm;
+use Admission::Test;
+
+
+# hosts     how many (2)
+# rate      vwr_rate of the event
+# line      more of its line
+# come      visitors a second
+# capacity  of the backend, a second; base: s that an answer takes at least
+
+sub start ($class, %opt) {
+    my $self = bless { hosts => 2, rate => 40, line => '', come => 40,
+                       capacity => 1000, base => 0.05, waiting => [],
+                       serving => 0, good => 0, bad => 0, times => [], %opt },
+               $class;
+
+    $self->{redis} = Admission::Redis->start;
+    $self->start_backend;
+
+    for my $host (1 .. $self->{hosts}) {
+        push $self->{nginx}->@*, Admission::Nginx->start(
+            workers => 1,
+            vars => { REDIS => $self->{redis}->url,
+                      BACKEND => $self->{port} },
+            http => <<"END",
+    admission_zone    admission:8m;
+    admission_redis   %%REDIS%% timeout=5s;
+    admission_secret  tier1 tier1-secret-of-the-test-0123456789;
+    admission_events {
+        e  vwr=on vwr_rate=$self->{rate} $self->{line};
+    }
+    upstream one { server 127.0.0.1:%%BACKEND%%; }
+END
+            server => <<'END');
+        admission_event  e;
+        location /pages/   { admission_tier1 on; proxy_read_timeout 3s;
+                             proxy_pass http://one; }
+        location /vwr-api/ { admission_vwr_api assign_rate=off; }
+END
+    }
+    $self->{swarm} = Admission::Swarm->new(connections => 800, timeout => 10);
+    wait_until { $self->active } 20;
+
+    return $self;
+}
+
+sub active ($self) {
+    my $r = Admission::HTTP::get($self->{nginx}[0]->port,
+                                 '/vwr-api/status/e');
+    return $r->status == 200 && $r->json->{isActive};
+}
+
+
+# ---- the backend
+
+sub start_backend ($self) {
+    my $port = $self->{port} = free_port;
+    my $listen = IO::Socket::INET->new(
+        LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 1024,
+        ReuseAddr => 1, Blocking => 0) or die "port $port: $@";
+
+    Admission::Test::register(Admission::Process->start(
+        name => "backend-$port",
+        code => sub { serve($listen, $self->{capacity}, $self->{base}) }));
+    close $listen;
+}
+
+# What it takes from now on, a second.
+
+sub capacity ($self, $capacity) {
+    $self->{capacity} = $capacity;
+    return Admission::HTTP::get($self->{port}, "/capacity/$capacity")->status;
+}
+
+# Answers in the order in which requests came, so many a second.
+
+sub serve ($listen, $capacity, $base) {
+    local $SIG{PIPE} = 'IGNORE';
+
+    my $select = IO::Select->new($listen);
+    my (@queue, @leaving, %bytes);
+    my ($credit, $last) = (0, time);
+
+    while (1) {
+        for my $socket ($select->can_read(0.005)) {
+            if ($socket == $listen) {
+                while (my $new = $listen->accept) {
+                    $new->blocking(0);
+                    $select->add($new);
+                }
+                next;
+            }
+
+            my $n = sysread $socket, $bytes{$socket}, 8192,
+                            length($bytes{$socket} // '');
+            if (!$n) {
+                $select->remove($socket);
+                delete $bytes{$socket};
+                next;
+            }
+            next if $bytes{$socket} !~ /\r\n\r\n/;
+            $select->remove($socket);
+
+            if (delete($bytes{$socket}) =~ m{^GET /capacity/(\d+)}) {
+                $capacity = $1;
+                syswrite $socket, "HTTP/1.0 200 OK\r\n\r\n";
+                next;
+            }
+            push @queue, $socket;
+        }
+
+        my $now = time;
+        $credit += ($now - $last) * $capacity;
+        $last = $now;
+        while ($credit >= 1 && @queue) {
+            push @leaving, [ $now + $base, shift @queue ];
+            $credit--;
+        }
+        $credit = 1 if $credit > 1;
+
+        while (@leaving && $leaving[0][0] <= $now) {
+            my (undef, $socket) = (shift @leaving)->@*;
+            syswrite $socket, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
+            close $socket;
+        }
+    }
+}
+
+
+# ---- visitors
+
+sub port ($self, $i) {
+    my $nginx = $self->{nginx};
+    return $nginx->[ $i % @$nginx ]->port;
+}
+
+sub arrive ($self) {
+    my $i = $self->{arrived}++;
+
+    $self->{swarm}->request($self->port($i), 'POST', '/vwr-api/assign/e', [],
+                            sub ($r) {
+        if ($r->status != 200) {
+            $self->{lost}++;
+            return;
+        }
+        push $self->{waiting}->@*, { i => $i, $r->json->%* };
+    });
+}
+
+# Whose turn has come gets a token, and goes on.
+
+sub look ($self) {
+    $self->{swarm}->request($self->port(0), 'GET', '/vwr-api/status/e', [],
+                            sub ($r) {
+        $self->{serving} = $r->json->{serving} if $r->status == 200;
+
+        my @turn = grep { $_->{position} <= $self->{serving} }
+                   $self->{waiting}->@*;
+        $self->{waiting} = [ grep { $_->{position} > $self->{serving} }
+                             $self->{waiting}->@* ];
+        $self->enter($_) for @turn;
+    });
+}
+
+sub enter ($self, $who) {
+    my $port = $self->port($who->{i});
+    my @visitor = ('X-Admission-Visitor' => $who->{visitor});
+
+    $self->{swarm}->request(
+        $port, 'GET', "/vwr-api/check/e/$who->{requestId}", \@visitor,
+        sub ($r) {
+            my $token = $r->status == 200 && $r->json->{token};
+            if (!$token) {
+                push $self->{waiting}->@*, $who;
+                return;
+            }
+            $self->{entered}++;
+            my @headers = (@visitor, 'X-Vwr-Token' => $token);
+            $self->page($port, \@headers, sub {
+                $self->{swarm}->timer(0.3, sub {
+                    $self->page($port, \@headers, sub { }) });
+            });
+        });
+}
+
+sub page ($self, $port, $headers, $then) {
+    my $start = time;
+
+    $self->{swarm}->request($port, 'GET', '/pages/x', $headers, sub ($r) {
+        my $ms = 1000 * (time - $start);
+        push $self->{times}->@*, $r->status == 200 ? $ms : 1e9;
+        $self->{good}++ if $r->status == 200 && $ms < 1000;
+        $then->();
+    });
+}
+
+# Time goes on, s: { good, entered, p95, limit, why } of each.
+
+sub go ($self, $seconds, $each = sub ($is) { }) {
+    my @told;
+    my $end = time + $seconds;
+    my ($come, $look, $second) = (time, time, time + 1);
+
+    while ((my $now = time) < $end) {
+        for (; $come <= $now; $come += 1 / $self->{come}) { $self->arrive }
+        if ($look <= $now) {
+            $self->look;
+            $look = $now + 0.25;
+        }
+        if ($second <= $now) {
+            push @told, $self->told;
+            $each->($told[-1]);
+            $second += 1;
+        }
+        $self->{swarm}->run(until => sub { time >= $now + 0.01 });
+    }
+    while (@told < int $seconds) {
+        push @told, $self->told;
+        $each->($told[-1]);
+    }
+    return @told;
+}
+
+sub told ($self) {
+    my ($rate, $trial) = $self->{redis}->cmd('HMGET', '{e}:state',
+                                             'follow_rate',
+                                             'follow_trial')->@*;
+    my @times = sort { $a <=> $b } $self->{times}->@*;
+    my %is = (good => $self->{good}, entered => $self->{entered} // 0,
+              p95 => @times ? $times[ 0.95 * @times ] : 0,
+              limit => defined $rate && $rate >= 0 ? $rate / 1000
+                                                   : $self->{rate},
+              stopped => ($trial // -1) >= 0 ? 1 : 0);
+
+    @$self{qw(good entered)} = (0, 0);
+    $self->{times} = [];
+    return \%is;
+}
+
+sub kill_host ($self, $host) {
+    my ($nginx) = splice $self->{nginx}->@*, $host, 1;
+    $nginx->stop;
+}
+
+1;

@@ -1,0 +1,141 @@
+# Redis fails over while polls are answered from views of a long line, and streams
+# tell of it: a view that is too old is no answer, and once there is a master
+# again views, positions and turns are those of the line as it is.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use Time::HiRes qw(time sleep);
+
+use Admission::HTTP;
+use Admission::Metrics;
+use Admission::Sentinel;
+use Admission::Site;
+use Admission::Stream;
+
+my $sentinel = Admission::Sentinel->start;
+my $site = Admission::Site->start(
+    redis => $sentinel, redis_url => $sentinel->url, instances => 2,
+    timeout => '1s',
+    events => 'default threshold=1 admit_interval=200ms admit_batch=10
+               seen_ttl=1h;',
+    server => 'location = /metrics { admission_metrics; }');
+$site->nginx($_)->allow(qr/redis|queue of event|failed over/) for 0, 1;
+
+my $key = sub ($name) { "{concert}:$name" };
+
+sub poll ($i, $user, $place = undef) {
+    return $site->call($i, $user, GET => 'status',
+                       headers => [ $place ? ('X-Queue-Place', $place) : () ]);
+}
+
+sub from_view ($i) {
+    return metrics($site->port($i))->sum('queue_view_polls_total');
+}
+
+# of the master of the moment, which drops connections as it becomes that
+
+sub kept (@command) {
+    my $answer;
+    wait_until { eval { $answer = $sentinel->cmd(@command); 1 } } 20;
+    return $answer;
+}
+
+is $site->call(0, in => POST => 'check')->json->{status}, 'active', 'one is in';
+
+# a line of others, whom no host knows, and two behind it who are heard of
+
+$site->call(0, first => POST => 'check');
+my $listening = Admission::Stream->open(
+    $site->port(1), '/api/queue/stream/concert?join=1',
+    bearer => $site->user('second'));
+is $listening->message->{position}, 2, 'a stream at the head';
+
+my $t = $sentinel->cmd('TIME');
+my $from = $t->[0] * 1e6 + $t->[1];
+for my $part (0 .. 2) {
+    my @n = map { $part * 1000 + $_ } 1 .. 1000;
+    $sentinel->cmd('ZADD', $key->('seen'),
+                   map { (sprintf('%.0f', $from / 1000), "fake$_") } @n);
+    $sentinel->cmd('ZADD', $key->('queue'),
+                   map { (sprintf('%.0f', 2 * ($from + $_) + 1), "fake$_") } @n);
+}
+sleep 0.01;
+
+my $ann = $site->call(1, ann => POST => 'check')->json;
+is $ann->{position}, 3003, 'one far back';
+my $ben = Admission::Stream->open(
+    $site->port(0), '/api/queue/stream/concert?join=1',
+    bearer => $site->user('ben'));
+my $place = $ben->message->{place};
+
+# places of before a view are asked about, once
+
+sub on_view ($i) {
+    my $before = from_view($i);
+    return wait_until {
+        my $r = poll($i, 'ann', $ann->{place});
+        $ann->{place} = $r->json->{place} if $r->status == 200;
+        from_view($i) > $before;
+    } 30;
+}
+
+ok on_view($_), "host $_ answers from its view" for 0, 1;
+
+# ---- the master goes
+
+my $acked = $sentinel->cmd('WAIT', 1, 2000);
+my $epoch = $sentinel->cmd('GET', $key->('epoch'));
+my $old = $sentinel->master;
+
+$old->kill9;
+my $began = time;
+my (%status, $wrong, $late);
+
+while (time - $began < 3.5) {
+    my $r = poll(0, 'ann', $ann->{place});
+    my $json = $r->json;
+    $status{ $r->status }++;
+    $wrong++ if $r->status == 200
+                && abs($json->{position} - 3003) > 10;
+    $late++ if $r->status == 200 && time - $began > 2.2 * slow
+               && $sentinel->master == $old;
+    sleep 0.1;
+}
+is $wrong, undef, 'nobody is told what is not so'
+    or diag explain \%status;
+is $late, undef, 'a view that is too old is no answer';
+ok !(grep { !/^(?:200|503)$/ } keys %status), 'nor is there another one';
+
+# ---- another one is
+
+ok((wait_until { $sentinel->master != $old
+                 && poll(0, 'ann', $ann->{place})->status == 200 } 40),
+   'it goes on');
+is kept('GET', $key->('epoch')), $epoch, 'with the same data'
+    if $acked;
+ok on_view($_), "host $_ answers from its view again" for 0, 1;
+my $now = poll(0, 'ann', $ann->{place})->json;
+my $rank = kept('ZRANK', $key->('queue'), 'ann') + 1;
+cmp_ok abs($now->{position} - $rank), '<=', 10, 'positions are right';
+ok $ben->message_that(sub ($m) { abs($m->{position} - $rank - 1) <= 10 }, 20),
+    'a stream goes on';
+
+# turns, by poll and by stream, on either host
+
+is $site->call(0, in => POST => 'leave')->status, 200, 'who is in leaves';
+ok((wait_until { (poll(1, 'first')->json // {})->{status} eq 'active' } 30),
+   'the first one is in');
+$site->call(1, first => POST => 'leave');
+ok $listening->message_that(sub ($m) { $m->{status} eq 'active' }, 30),
+    'and the one who listens';
+
+# who left is not told from a view, on another host a second later
+
+$site->call(0, ann => POST => 'leave');
+isnt poll(0, 'ann', $ann->{place})->json->{status}, 'queued', 'who has left';
+ok((wait_until { poll(1, 'ann', $ann->{place})->json->{status} ne 'queued' } 3),
+   'on the other host, too');
+
+done_testing;

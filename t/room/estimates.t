@@ -1,0 +1,134 @@
+# How long it takes, as those who wait are told: the range, and that there is no
+# number while entry is paused; and by crowds, that it takes as long.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+use Admission::HTTP;
+use Admission::JWT;
+use Admission::Stream;
+use Admission::Waiting;
+
+my $secret = 'user-secret-of-the-test-01234567890';
+
+my $site = waiting_site(
+    timeout => '5s',
+    events => 'default vwr_rate=1 vwr_burst=0 vwr_noshow=1 threshold=4
+                       claim_ttl=2s admit_interval=200ms;',
+    http => "keepalive_requests 10000; admission_secret user $secret;",
+    server => <<'END');
+        location /jwt/queue/ { admission_user jwt; admission_queue_api; }
+END
+
+my $port = $site->port;
+my $redis = $site->redis;
+
+sub now () {
+    my ($s, $us) = $redis->cmd('TIME')->@*;
+    return $s + $us / 1e6;
+}
+
+sub ask ($who, $method, $path) {
+    return request($port, $method, "/jwt/queue/$path",
+                   bearer => user_token($secret, userId => $who))->json;
+}
+
+sub is_range ($r, $name) {
+    my ($low, $high) = ($r->{estimatedWaitRange} // [])->@*;
+    ok defined $high && $low <= $r->{estimatedWait}
+       && $r->{estimatedWait} <= $high,
+       "$name: $low to $high, in the middle $r->{estimatedWait}"
+        or diag json_encode($r);
+    return ($low, $r->{estimatedWait}, $high);
+}
+
+sub is_paused ($r) {
+    return exists $r->{estimatedWait} && !defined $r->{estimatedWait}
+           && !exists $r->{estimatedWaitRange};
+}
+
+
+# ---- before anything is measured
+
+operator($site, POST => 'activate/concert');
+
+my @jars = map { {} } 1 .. 90;
+my $last;
+
+for my $jar (@jars) {
+    $last = assign($site, 0, $jar)->json;
+}
+
+my ($low, $wait, $high) = is_range($last, 'a ticket');
+cmp_ok $high, '>=', $wait * 1.25, 'which is wide';
+
+ask("user-$_", 'POST', 'check/concert') for 1 .. 70;
+my $user = ask('user-70', 'GET', 'status/concert');
+is_range($user, 'a place');
+
+my $stream = Admission::Stream->open($port, '/jwt/queue/stream/concert',
+    bearer => user_token($secret, userId => 'user-70'));
+
+
+# ---- and then: all who wait ask, as their pages do
+
+my $start = now;
+my ($room, $queue);
+
+ok +(wait_until {
+    for my $jar (@jars) {
+        $room = check($site, 0, $jar, $jar->{'admission-ticket-concert'})->json;
+    }
+    now() - $start > 11 && $room->{estimatedWaitRange}
+        && $room->{estimatedWaitRange}[1] <= $room->{estimatedWait} * 1.25;
+} 40), 'it is known how it goes' or diag json_encode($room);
+
+($low, $wait, $high) = is_range($room, 'check');
+cmp_ok $low, '<=', 91 - $room->{servingCounter}, 'no more than there are';
+cmp_ok $high, '>=', 90 - $room->{servingCounter} - 2, 'nor less';
+
+$queue = ask('user-70', 'GET', 'status/concert');
+is_range($queue, 'status');
+cmp_ok $queue->{estimatedWait}, '>', 0, 'and takes some time';
+
+
+# ---- paused
+
+operator($site, PUT => 'hold/concert');
+
+ok +(wait_until {
+    my $jar = $jars[-1];
+    $room = check($site, 0, $jar, $jar->{'admission-ticket-concert'})->json;
+    is_paused($room) && $room->{paused};
+}), 'held: no number' or diag json_encode($room);
+
+ok +(wait_until { is_paused(ask('user-70', 'GET', 'status/concert')) }),
+    'of the queue, too';
+
+operator($site, DELETE => 'hold/concert');
+
+ok +(wait_until {
+    my $jar = $jars[-1];
+    check($site, 0, $jar, $jar->{'admission-ticket-concert'})
+        ->json->{estimatedWaitRange};
+}), 'let go: there is one';
+
+
+# ---- crowds
+
+SKIP: {
+    skip 'nothing of NGINX is run here: once is enough', 1 if sanitized;
+
+    my ($status, $output) = run(root . '/bench/estimates/run', 300, 3000, 1);
+    is $status, 0, 'the simulation runs' or diag $output;
+
+    my @tenths = map { [ split ] } split /\n/, $output;
+    is @tenths, 10, 'tenths of the line';
+
+    cmp_ok $_->[1], '>=', 75, "$_->[1] of 100 of tenth $_->[0] are told right"
+        for @tenths;
+    cmp_ok $_->[1], '<=', 90, "and $_->[1] by a range no wider than that"
+        for @tenths;
+}
+
+done_testing;
