@@ -113,7 +113,8 @@ ngx_adm_hold_page(ngx_http_request_t *r, ngx_str_t *event, ngx_uint_t seconds)
         "</style></head><body><main>";
 
     static const char  korean[] =
-        "<p lang=\"ko\">잠시 점검 중입니다. 자리는 그대로 유지되며, "
+        "<p lang=\"ko\">잠시 점검 중입니다. "
+        "자리는 그대로 유지되며, "
         "이 페이지는 자동으로 다시 시도합니다.</p>";
 
     static const char  english[] =
@@ -144,7 +145,8 @@ ngx_adm_hold_page(ngx_http_request_t *r, ngx_str_t *event, ngx_uint_t seconds)
 
     body.len = ngx_slprintf(body.data, body.data + size, head,
                             lang == NGX_ADM_LANG_EN ? "en" : "ko", seconds,
-                            lang == NGX_ADM_LANG_EN ? "Maintenance" : "점검 중")
+                            lang == NGX_ADM_LANG_EN ? "Maintenance"
+                                                    : "점검 중")
                - body.data;
 
 #define ngx_adm_hold_add(...)                                                 \
