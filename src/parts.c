@@ -96,6 +96,10 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_stripe_part,
     NULL };
 
+_Static_assert(sizeof(ngx_adm_all_parts)
+               / sizeof(ngx_adm_all_parts[0]) - 1
+               <= NGX_ADM_ZONE_PARTS, "more parts than NGX_ADM_ZONE_PARTS");
+
 
 /* news are read ahead of the steps that they ask for */
 
