@@ -8,8 +8,6 @@ use Admission::Test;
 use Admission::FollowSite;
 use Admission::Redis;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $redis = Admission::Redis->start;
 my $seed = $ENV{TEST_SEED} // 1;
 

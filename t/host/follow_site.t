@@ -7,9 +7,6 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 use Admission::FollowRig;
 
-plan(skip_all => 'as much of the time as of the module: once is enough')
-    if sanitized;
-
 my $rig = Admission::FollowRig->start(
     rate => 30, come => 36, capacity => 1000,
     line => 'backend_latency=500ms backend_errors=5%');

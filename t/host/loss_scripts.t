@@ -7,8 +7,6 @@ use Admission::Test;
 use Admission::Redis;
 use Admission::Scripts;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $redis = Admission::Redis->start(clock => 1);
 my $clock = 0;
 

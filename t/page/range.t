@@ -6,8 +6,6 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 binmode Test::More->builder->$_, ':encoding(UTF-8)'
     for qw(output failure_output);
 

@@ -8,8 +8,6 @@ use Admission::Test;
 
 use Admission::Browser;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $node_modules = Admission::Browser::install();
 
 # what a program in t/browser has to say of scripts; "" is right

@@ -8,8 +8,6 @@ use Admission::Test;
 use Admission::Comers;
 use Admission::Redis;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $redis = Admission::Redis->start;
 my $RATE = 100;
 

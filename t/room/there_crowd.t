@@ -9,8 +9,6 @@ use Admission::Redis;
 use Admission::Rooms;
 use Admission::There;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 # TEST_SEED repeats a run, TEST_CROWD makes it a larger one: see bench/crowds
 my $seed = $ENV{TEST_SEED} // int rand 1e6;
 my $crowd = $ENV{TEST_CROWD} // 4000;

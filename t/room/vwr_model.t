@@ -9,8 +9,6 @@ use Admission::Test;
 use Admission::Redis;
 use Admission::Rooms;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $redis = Admission::Redis->start;
 
 # TEST_SEED repeats a run, TEST_HISTORIES makes it a longer one

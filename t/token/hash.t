@@ -5,8 +5,6 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
-plan(skip_all => 'nothing of NGINX is run here: once is enough') if sanitized;
-
 my $dir = test_dir;
 my $tree = root . '/build/tree';
 

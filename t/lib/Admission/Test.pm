@@ -27,8 +27,8 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until slow sanitized root sources write_file
-    read_file read_lines run
+    test_dir free_port wait_until slow sanitized stand_back root sources
+    write_file read_file read_lines run
     json_decode json_encode true false
     processes unreaped alive fd_count rss
     done_testing
@@ -142,6 +142,14 @@ sub wait_until :prototype(&;$) ($block, $timeout = 10) {
 
 sub sanitized () {
     return !!$ENV{TEST_SANITIZED};
+}
+
+
+# For a test that keeps a processor busy, and in which nothing depends on time:
+# those that run beside it go first.
+
+sub stand_back () {
+    setpriority 0, 0, 10 if getpriority(0, 0) < 10;
 }
 
 
