@@ -14,7 +14,7 @@ my $site = Admission::Site->start(
               . 'claim_ttl=20s seen_ttl=30s restore_wait=6s active_ttl=30s;');
 
 my $crowd = Admission::Crowd->new(
-    site => $site, users => 600, threshold => $threshold, arrive => 4,
+    site => $site, users => $ENV{TEST_CROWD} // 360, threshold => $threshold, arrive => 4,
     poll => 1, stay => [1, 8], vanish => 0, look => 0.2);
 
 my ($flushed, @inside);

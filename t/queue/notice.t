@@ -283,11 +283,10 @@ subtest 'after a reload, on a new host, and without the zone' => sub {
     ok $back, 'which puts it back';
 
     my $new = $site->instance;
-    ok wait_until {
+    ok +(wait_until {
         my $n = get($new->port, '/vwr-api/status/idle')->json->{notice};
         $n && $n eq 'changed';
-    } 10;
-    pass 'a new host learns of it';
+    } 10), 'a new host learns of it';
     $new->stop;
 };
 

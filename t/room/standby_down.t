@@ -99,12 +99,11 @@ my $room = operator($site, GET => 'status/concert')->json;
 $redis->kill9;
 $redis->restart;
 $redis->flushall;
-wait_until {
+ok +(wait_until {
     my $now = operator($site, GET => 'status/concert')->json;
     ($now->{activation} // 0) == $room->{activation}
         && $now->{nextPosition} > $room->{nextPosition};
-} 30;
-pass 'after a loss the activation goes on, and no position comes twice';
+} 30), 'after a loss the activation goes on, and no position comes twice';
 passes('visitors pass', $_) for 0 .. $hosts - 1;
 is standby(0), true, 'and nobody saw the room';
 

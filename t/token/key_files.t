@@ -56,25 +56,27 @@ sub id ($token, %opt) {
 # What both workers say of a token, at once: one text if they agree.  Each is
 # asked by a connection of its own, or one may be asked by chance alone.
 
-my %worker;
+my %workers;
 
-sub answers ($token) {
+sub answers ($token, $of) {
+    my $worker = $workers{ $of->port } //= {};
+
     wait_until {
-        my $open = Admission::HTTP->connect($nginx->port);
+        my $open = Admission::HTTP->connect($of->port);
         my $pid = $open->request('GET', '/')->header('X-Pid');
 
-        $worker{$pid} //= $open if defined $pid;
-        keys %worker == 2
-    } 30 if keys %worker < 2;
+        $worker->{$pid} //= $open if defined $pid;
+        keys %$worker == 2
+    } 30 if keys %$worker < 2;
 
     $_->send(Admission::HTTP::compose('GET', '/', bearer => $token))
-        for values %worker;
+        for values %$worker;
 
-    return map { $_->response } values %worker;
+    return map { $_->response } values %$worker;
 }
 
-sub all ($token) {
-    my %said = map { ($_->header('X-Id') // '-') => 1 } answers($token);
+sub all ($token, $of = $nginx) {
+    my %said = map { ($_->header('X-Id') // '-') => 1 } answers($token, $of);
     return join ' ', sort keys %said;
 }
 
@@ -134,18 +136,36 @@ subtest 'what is of no use' => sub {
                                           n => b64url("\xff" x 128) }),
     );
 
+    # a file of each kind, with a key of its own
+
+    my %key = map { $_ => Admission::Keys->new('P-256', kid => $_) }
+              sort keys %rubbish;
+    my $lines = join "\n", map { "admission_secret user 'jwks=$_.json';" }
+                           sort keys %rubbish;
+    my $other = Admission::Nginx->start(workers => 2,
+        files => { map { ("$_.json" => Admission::Keys::jwks($key{$_})) }
+                   keys %key },
+        http => 'keepalive_requests 1000000; keepalive_timeout 600s;',
+        server => "add_header X-Pid \$pid; admission_user jwt; $lines
+                   add_header X-Id \$http_x_user_id;
+                   location / { empty_gif; }");
+
     for my $name (sort keys %rubbish) {
-        my $mark = $nginx->log_mark;
+        is all($key{$name}->token('ES256', \%alice), $other), 'alice',
+            "$name: its key";
 
-        put('keys.json', $rubbish{$name});
+        write_file($other->dir . '/new', $rubbish{$name});
+        rename $other->dir . '/new', $other->dir . "/$name.json" or die $!;
+    }
 
-        my $told = wait_until {
-            all($token{new});
-            $nginx->error_log($mark) =~ m{the keys of ".*/keys.json" stay}
-        } 10 + 20 * slow;
+    for my $name (sort keys %rubbish) {
+        my $token = $key{$name}->token('ES256', \%alice);
 
-        ok $told, "$name: the log says so";
-        is all($token{new}), 'alice', 'the keys that were there stay';
+        ok((wait_until {
+            all($token, $other);
+            $other->error_log =~ m{the keys of ".*/$name.json" stay}
+        } 10 + 20 * slow), "$name: the log says so");
+        is all($token, $other), 'alice', 'the keys that were there stay';
     }
 
     my $mark = $nginx->log_mark;
