@@ -12,6 +12,7 @@ use Admission::JWT;
 use Admission::Nginx;
 use Admission::Redis;
 use Admission::Swarm;
+use Time::HiRes qw(sleep time);
 
 
 # ---- tests that have to fail
@@ -166,6 +167,43 @@ END
     ok @pids == 4 && !(grep { alive($_) } @pids), "$how: all stopped"
         or diag $output;
     ok defined $dir && !-e $dir, "$how: cleaned up";
+}
+
+
+# ---- time
+
+SKIP: {
+    skip 'no /proc/PID/schedstat', 3 if !-r "/proc/$$/schedstat";
+
+    my $slept = stopwatch;
+    my $start = time;
+    sleep 0.3;
+    cmp_ok $slept->(), '>', 0.25, 'who sleeps wants no processor';
+    cmp_ok $slept->($start), '<', 0.01, 'and not longer than that';
+
+    # one that has other things to do: somebody else waits for it, who works
+
+    my $worker = Admission::Process->start(name => 'works', code => sub {
+        setpriority 0, 0, 19;
+        1 while !-e 'done';
+    });
+    my @others = map {
+        Admission::Process->start(name => "other-$_", code => sub {
+            1 while !-e 'done';
+        })
+    } 1 .. 2 * (() = read_file('/proc/cpuinfo') =~ /^processor/mg);
+
+    my $waited = stopwatch;
+    $start = time;
+    my $less = wait_until {
+        sleep 0.1;
+        my $took = $waited->();
+        $took < time - $start - 0.2;
+    } 20;
+    ok $less, 'what others had the processors for is not counted';
+
+    write_file(test_dir . '/done', '');
+    $_->wait_exit for $worker, @others;
 }
 
 

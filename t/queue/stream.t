@@ -60,11 +60,11 @@ is $ben->message->{position}, 2, 'the next one on another host';
 
 # ---- news
 
-my $before = time;
+my $since = stopwatch;
 
 $site->call(0, cat => POST => 'check');
 ok $ann->message_that(sub ($m) { $m->{queueSize} == 3 }), 'who comes behind';
-cmp_ok time - $before, '<', 3 * slow, 'soon';
+cmp_ok $since->(), '<', 3 * slow, 'soon';
 
 ok $ben->message_that(sub ($m) { $m->{queueSize} == 3 }), 'on both hosts';
 
@@ -118,10 +118,10 @@ for my $n (1 .. 5) {
                            path => "/api/queue/stream/turn-$n");
     is $next->message->{status}, 'queued', 'the next one waits';
 
-    my $left = time;
+    my $left = stopwatch;
     $site->call(1, "in-$n" => POST => 'leave');
     ok $next->message_that(\&is_in), 'until the turn';
-    push @took, time - $left;
+    push @took, $left->();
     $next->close;
     last if $took[-1] < 1.7;
 }
@@ -196,12 +196,12 @@ cmp_ok $n, '<=', 1 + $took / 0.9, 'at most one a second';
 cmp_ok $n, '>=', 3, 'and as many as polls would ask for' if slow == 1;
 
 ok $gus->message, 'one was told';
-$before = time;
+$since = stopwatch;
 request($site->port(0), POST => '/api/queue/leave/calm',
         bearer => $site->user('gus'));
 
 ok $gus->message_that(sub ($m) { $m->{status} eq 'not_in_queue' }),
     'and another state right after it is';
-cmp_ok time - $before, '<', 2.2 * slow, 'soon';
+cmp_ok $since->(), '<', 2.2 * slow, 'soon';
 
 done_testing;

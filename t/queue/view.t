@@ -378,10 +378,10 @@ subtest 'many polls are few commands' => sub {
 subtest 'what polls say gets to Redis' => sub {
     my $t = $redis->cmd('TIME');
     my $ms = $t->[0] * 1000 + int($t->[1] / 1000);
-    my $asked = time;
+    my $took = stopwatch;
     ok from_view(1, 'u9000', 'far'), 'a poll';
     ok wait_until { $redis->cmd('ZSCORE', '{far}:seen', 'u9000') >= $ms };
-    cmp_ok time - $asked, '<', 3 * slow(), 'it was seen, soon';
+    cmp_ok $took->(), '<', 3 * slow(), 'it was seen, soon';
 
     # taken out, as one not seen for long is
 
@@ -406,7 +406,7 @@ subtest 'what polls say gets to Redis' => sub {
 # right
 
 sub soon ($i, $who, $event, $status, $within = 1, %opt) {
-    my $began = time;
+    my $took = stopwatch;
     my ($json, $sent);
     ok wait_until {
         $sent = time;
@@ -414,7 +414,7 @@ sub soon ($i, $who, $event, $status, $within = 1, %opt) {
         $json->{status} eq $status;
     } 10;
     is $json->{status}, $status, "host $i: $who is $status";
-    cmp_ok $sent - $began, '<', $within * slow() + 0.5, 'soon';
+    cmp_ok $took->($sent), '<', $within * slow() + 0.5, 'soon';
     return $json;
 }
 
@@ -488,11 +488,11 @@ subtest 'let in from far behind, as one with two places may be' => sub {
 
     for my $i (0, 1) {
         my $sent;
-        my $began = time;
+        my $took = stopwatch;
         ok wait_until { $sent = time;
                         ask($i, 'u2000', 'two', 'status',
                             place => $behind)->{position} == 1 } 10;
-        cmp_ok $sent - $began, '<', 1.5 * slow(), "host $i knows soon";
+        cmp_ok $took->($sent), '<', 1.5 * slow(), "host $i knows soon";
     }
 
     operate(0, 'PUT', 'threshold/two?threshold=1');
@@ -528,11 +528,11 @@ subtest 'the threshold, seats and their end' => sub {
         'all moved up';
 
     operate(0, 'PUT', 'slots/terms?slots=3');
-    my $began = time;
+    my $took = stopwatch;
     my $sent;
     ok wait_until { $sent = time;
                     defined ask(1, 'u600', 'terms')->{seats} } 10;
-    cmp_ok $sent - $began, '<', 2 * slow(), 'no seats are left but those inside';
+    cmp_ok $took->($sent), '<', 2 * slow(), 'no seats are left but those inside';
     is ask(1, 'u600', 'terms')->{seats}, 0, 'said so';
 };
 
@@ -559,13 +559,12 @@ subtest 'Redis goes away' => sub {
     ok from_view($_, 'u600', 'away'), "host $_ answers" for 0, 1;
 
     $redis->kill9;
-    my ($json, $last);
-    my $began = time;
+    my ($json, $last) = (undef, time);
+    my $took = stopwatch;
     ok wait_until { $json = ask(0, 'u600', 'away');
                     $last = time if $json->{status} eq 'queued';
                     $json->{status} eq '503' } 10;
-    cmp_ok(($last // $began) - $began, '<', 2.5 * slow(),
-           'an old view is no answer');
+    cmp_ok $took->($last), '<', 2.5 * slow(), 'an old view is no answer';
     $redis->restart;
 
     # it came back empty: places restore

@@ -174,9 +174,9 @@ for my $url ($redis->url, $redis->url(db => 3), $redis->url(unix => 1),
 
     # an idle connection does not hold the worker, for ever or for a timeout
 
-    my $start = time;
+    my $took = stopwatch;
     $nginx->quit;
-    cmp_ok time - $start, '<', 4 * slow, 'quits at once';
+    cmp_ok $took->(), '<', 4 * slow, 'quits at once';
 }
 
 for my $db (0, 3, 5) {
@@ -312,9 +312,9 @@ is $connection->response->status, 503, 'after the call that was out';
 
 check($nginx);
 check($nginx);
-$start = time;
+my $took = stopwatch;
 $nginx->reload;
-cmp_ok time - $start, '<', 3 * slow, 'back-off does not hold up a reload';
+cmp_ok $took->(), '<', 3 * slow, 'back-off does not hold up a reload';
 
 # clients that go away while their calls are out
 

@@ -27,8 +27,8 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until slow sanitized stand_back root sources
-    write_file read_file read_lines run
+    test_dir free_port wait_until stopwatch slow sanitized stand_back root
+    sources write_file read_file read_lines run
     json_decode json_encode true false
     processes unreaped alive fd_count rss
     done_testing
@@ -135,6 +135,37 @@ sub wait_until :prototype(&;$) ($block, $timeout = 10) {
         return $value if $value || $over;
         sleep 0.01;
     }
+}
+
+
+# For how soon something is done that is done at once: what it returns says how
+# many seconds have passed since, or from then to a time.  Not those in which
+# one of the test's processes would have run, and others had the processors.
+
+sub stopwatch () {
+    my ($start, %before) = (time, waits());
+
+    return sub ($until = time) {
+        my %now = waits();
+        my $lost = 0;
+
+        $lost += $now{$_} - ($before{$_} // 0) for keys %now;
+        return $until - $start - $lost;
+    };
+}
+
+
+# By process, seconds that those of this test have waited for a processor.
+
+sub waits () {
+    my %waits;
+
+    for my $pid ($$, map { $_->{pid} } defined $dir ? inhabitants() : ()) {
+        open my $file, '<', "/proc/$pid/schedstat" or next;
+        $waits{$pid} = ((split ' ', <$file> // '')[1] // 0) / 1e9;
+    }
+
+    return %waits;
 }
 
 
@@ -299,7 +330,7 @@ sub end () {
     }
 
     if (defined $dir) {
-        for my $process (left_behind()) {
+        for my $process (inhabitants()) {
             push @problems, "left behind: $process->{pid} $process->{title}";
             kill KILL => $process->{pid};
         }
@@ -316,7 +347,9 @@ sub end () {
 }
 
 
-sub left_behind () {
+# Others whose directory is the test's or in it.
+
+sub inhabitants () {
     return grep {
         my $cwd = readlink "/proc/$_->{pid}/cwd";
         $_->{pid} != $$ && defined $cwd
