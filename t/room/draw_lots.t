@@ -12,7 +12,7 @@ use Admission::HTTP;
 use Admission::Swarm;
 use Admission::Waiting;
 
-my $n = $ENV{TEST_LOTS} // (sanitized ? 2_000 : 20_000);
+my $n = $ENV{TEST_LOTS} // (sanitized ? 2_000 : 5_000);
 
 my $site = waiting_site(
     instances => 2, workers => 1, timeout => '10s', zone => '4m',
