@@ -185,11 +185,11 @@ SKIP: {
 
     my $worker = Admission::Process->start(name => 'works', code => sub {
         setpriority 0, 0, 19;
-        1 while !-e 'done';
+        1 while !-e 'worked';
     });
     my @others = map {
         Admission::Process->start(name => "other-$_", code => sub {
-            1 while !-e 'done';
+            1 while !-e 'worked';
         })
     } 1 .. 2 * (() = read_file('/proc/cpuinfo') =~ /^processor/mg);
 
@@ -202,7 +202,7 @@ SKIP: {
     } 20;
     ok $less, 'what others had the processors for is not counted';
 
-    write_file(test_dir . '/done', '');
+    write_file(test_dir . '/worked', '');
     $_->wait_exit for $worker, @others;
 }
 
