@@ -138,20 +138,20 @@ subtest 'what is of no use' => sub {
 
     # a file of each kind, with a key of its own
 
-    my %key = map { $_ => Admission::Keys->new('P-256', kid => $_) }
+    my %own = map { $_ => Admission::Keys->new('P-256', kid => $_) }
               sort keys %rubbish;
     my $lines = join "\n", map { "admission_secret user 'jwks=$_.json';" }
                            sort keys %rubbish;
     my $other = Admission::Nginx->start(workers => 2,
-        files => { map { ("$_.json" => Admission::Keys::jwks($key{$_})) }
-                   keys %key },
+        files => { map { ("$_.json" => Admission::Keys::jwks($own{$_})) }
+                   keys %own },
         http => 'keepalive_requests 1000000; keepalive_timeout 600s;',
         server => "add_header X-Pid \$pid; admission_user jwt; $lines
                    add_header X-Id \$http_x_user_id;
                    location / { empty_gif; }");
 
     for my $name (sort keys %rubbish) {
-        is all($key{$name}->token('ES256', \%alice), $other), 'alice',
+        is all($own{$name}->token('ES256', \%alice), $other), 'alice',
             "$name: its key";
 
         write_file($other->dir . '/new', $rubbish{$name});
@@ -159,7 +159,7 @@ subtest 'what is of no use' => sub {
     }
 
     for my $name (sort keys %rubbish) {
-        my $token = $key{$name}->token('ES256', \%alice);
+        my $token = $own{$name}->token('ES256', \%alice);
 
         ok((wait_until {
             all($token, $other);
