@@ -78,7 +78,8 @@ sub renew ($host, @known) {
     for (@known) {
         my ($token, $place) = split /\t/;
         my $json = ask($connection, $token, $place)->json;
-        croak 'not in line' if $json->{status} ne 'queued';
+        croak 'not in line: ' . Admission::Test::json_encode($json)
+            if ($json->{status} // '') ne 'queued';
 
         # the head asks Redis
         push @renewed, "$token\t$json->{place}" if $json->{position} > 1000;
