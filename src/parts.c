@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The parts of the zone and of the schedule.  Those of the zone are in the
- * order in which they are made, emptied and copied: what is copied first has
- * the room in a zone that is smaller.
+ * The parts of the zone and of the schedule, and the records of events.  Those
+ * of the zone are in the order in which they are made, emptied and copied: what
+ * is copied first has the room in a zone that is smaller.  So are records.
  */
 
 
@@ -29,6 +29,7 @@
 #include "host/needs.h"
 #include "host/notice.h"
 #include "host/range.h"
+#include "host/record.h"
 #include "host/revoked.h"
 #include "host/room_list.h"
 #include "host/room_state.h"
@@ -71,14 +72,11 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_comers_part,
     &ngx_adm_rooms_part,
     &ngx_adm_line_part,
-    &ngx_adm_notice_part,
+    &ngx_adm_record_part,
     &ngx_adm_follow_part,
-    &ngx_adm_hold_part,
     &ngx_adm_view_part,
     &ngx_adm_gone_part,
     &ngx_adm_range_part,
-    &ngx_adm_sale_part,
-    &ngx_adm_draw_part,
     &ngx_adm_standby_part,
 
     &ngx_adm_shares_part,
@@ -101,6 +99,19 @@ _Static_assert(sizeof(ngx_adm_all_parts)
                <= NGX_ADM_ZONE_PARTS, "more parts than NGX_ADM_ZONE_PARTS");
 
 
+static ngx_adm_record_t  *ngx_adm_all_records[] = {
+    &ngx_adm_notice_record,
+    &ngx_adm_hold_record,
+    &ngx_adm_sale_record,
+    &ngx_adm_draw_record,
+    NULL };
+
+
+_Static_assert(sizeof(ngx_adm_all_records)
+               / sizeof(ngx_adm_all_records[0]) - 1
+               <= NGX_ADM_RECORDS, "more records than NGX_ADM_RECORDS");
+
+
 /* news are read ahead of the steps that they ask for */
 
 static ngx_adm_schedule_part_t  *ngx_adm_turns[] = {
@@ -117,5 +128,6 @@ void
 ngx_adm_parts_init(void)
 {
     ngx_adm_zone_list(ngx_adm_all_parts);
+    ngx_adm_record_list(ngx_adm_all_records);
     ngx_adm_schedule_list(ngx_adm_turns);
 }

@@ -13,11 +13,8 @@
 
 #include "../http/follow.h"
 #include "../queue/api.h"
-#include "../queue/draw.h"
-#include "../queue/hold.h"
-#include "../queue/notice.h"
 #include "../queue/queue.h"
-#include "../queue/sale.h"
+#include "../queue/record.h"
 #include "../room/admin_api.h"
 #include "../room/admin_list.h"
 #include "../room/api.h"

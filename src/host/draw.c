@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Draws in the zone, with the events.
+ * What belongs to draws, as records: each part once, and the earlier stands.
  */
 
 
@@ -10,7 +10,7 @@
 #include <ngx_core.h>
 
 #include "draw.h"
-#include "event_node.h"
+#include "ngx_http_admission_names.h"
 #include "room_state.h"
 
 
@@ -21,142 +21,24 @@
 #define NGX_ADM_DRAW_BACK       10000000
 
 
-typedef struct {
-    ngx_rbtree_node_t    node;           /* of the event */
-    ngx_adm_drawn_t      drawn;
-} ngx_adm_draw_node_t;
+static void ngx_adm_draw_merge(void *known, void *value);
+static void ngx_adm_draw_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask,
+    void *value);
+static void ngx_adm_draw_put_hex(ngx_str_t *arg, u_char *buf, u_char *data,
+    size_t len);
+static ngx_int_t ngx_adm_draw_read(redisReply *reply, void *value,
+    int64_t *us);
+static ngx_int_t ngx_adm_draw_hex(redisReply *element, u_char *text,
+    size_t max, u_short *len);
 
 
-typedef struct {
-    ngx_uint_t           n;
-    ngx_rbtree_t         tree;
-    ngx_rbtree_node_t    sentinel;
-} ngx_adm_draws_t;
-
-
-#define ngx_adm_draws(zone)                                                   \
-    ((ngx_adm_draws_t *) ngx_adm_zone_data(zone, &ngx_adm_draw_part))
-
-
-static void ngx_adm_draws_empty(ngx_adm_zone_t *zone);
-static void ngx_adm_draw_free_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static void ngx_adm_draws_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
-static ngx_adm_draw_node_t *ngx_adm_draw_of_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static ngx_adm_draw_node_t *ngx_adm_draw_new_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-
-
-ngx_adm_zone_part_t  ngx_adm_draw_part = {
-    .size = sizeof(ngx_adm_draws_t),
-    .empty = ngx_adm_draws_empty,
-    .copy = ngx_adm_draws_copy,
-    .event_free = ngx_adm_draw_free_locked };
-
-
-static void
-ngx_adm_draws_empty(ngx_adm_zone_t *zone)
-{
-    ngx_adm_draws_t  *draws;
-
-    draws = ngx_adm_draws(zone);
-
-    draws->n = 0;
-
-    ngx_rbtree_init(&draws->tree, &draws->sentinel, ngx_rbtree_insert_value);
-}
-
-
-static ngx_adm_draw_node_t *
-ngx_adm_draw_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    return (en && en->draw)
-           ? (ngx_adm_draw_node_t *)
-                 ngx_adm_event_find_locked(&ngx_adm_draws(zone)->tree, en)
-           : NULL;
-}
-
-
-static void
-ngx_adm_draw_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    ngx_adm_draw_node_t  *dn;
-
-    dn = ngx_adm_draw_of_locked(zone, en);
-
-    if (dn) {
-        ngx_adm_draws(zone)->n--;
-
-        ngx_rbtree_delete(&ngx_adm_draws(zone)->tree, &dn->node);
-        ngx_slab_free_locked(zone->shpool, dn);
-
-        en->draw = 0;
-    }
-}
-
-
-/* as ngx_adm_notice_copy() does */
-
-static void
-ngx_adm_draws_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
-{
-    ngx_str_t              id;
-    ngx_uint_t             step;
-    ngx_rbtree_key_t       last;
-    ngx_rbtree_node_t     *node;
-    ngx_adm_draw_node_t   *dn, *odn;
-    ngx_adm_event_node_t  *en, *oen;
-
-    step = 0;
-    last = 0;
-
-    ngx_adm_zone_lock(ozone);
-
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_draws(ozone)->tree,
-                                              last);
-        if (node == NULL) {
-            break;
-        }
-
-        last = node->key;
-
-        odn = (ngx_adm_draw_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-        dn = en ? ngx_adm_draw_new_locked(zone, en) : NULL;
-
-        if (dn) {
-            dn->drawn = odn->drawn;
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
-    }
-
-    ngx_adm_zone_unlock(ozone);
-}
-
-
-static ngx_adm_draw_node_t *
-ngx_adm_draw_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    ngx_adm_draw_node_t  *dn;
-
-    dn = ngx_adm_event_alloc_locked(zone, sizeof(ngx_adm_draw_node_t), en);
-
-    if (dn) {
-        ngx_adm_event_keep_locked(&ngx_adm_draws(zone)->tree, &dn->node, en);
-        ngx_adm_draws(zone)->n++;
-        en->draw = 1;
-    }
-
-    return dn;
-}
+ngx_adm_record_t  ngx_adm_draw_record = {
+    .script = NGX_ADM_CALL_DRAW,
+    .size = sizeof(ngx_adm_drawn_t),
+    .merge = ngx_adm_draw_merge,
+    .args = ngx_adm_draw_args,
+    .read = ngx_adm_draw_read,
+    .not_ours = "admission: the draw of event \"%V\" in redis is not ours" };
 
 
 ngx_uint_t
@@ -195,27 +77,11 @@ void
 ngx_adm_draw_known(ngx_str_t *event, int64_t activation,
     ngx_adm_drawn_t *drawn)
 {
-    ngx_adm_zone_t       *zone;
-    ngx_adm_draw_node_t  *dn;
-
-    zone = ngx_adm_zone;
-
-    ngx_memzero(drawn, sizeof(ngx_adm_drawn_t));
-
-    if (ngx_adm_draws(zone)->n == 0) {
-        return;
+    if (ngx_adm_record_get(&ngx_adm_draw_record, event, drawn) != NGX_OK
+        || drawn->activation != activation)
+    {
+        ngx_memzero(drawn, sizeof(ngx_adm_drawn_t));
     }
-
-    ngx_adm_zone_lock(zone);
-
-    dn = ngx_adm_draw_of_locked(zone,
-                                ngx_adm_event_lookup_locked(zone, event));
-
-    if (dn && dn->drawn.activation == activation) {
-        *drawn = dn->drawn;
-    }
-
-    ngx_adm_zone_unlock(zone);
 }
 
 
@@ -254,7 +120,7 @@ ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
         drawn.of = claims->drawn;
         drawn.beacon = (u_short) len;
 
-        ngx_adm_draw_note(event, &drawn);
+        (void) ngx_adm_record_note(&ngx_adm_draw_record, event, &drawn);
     }
 
     if (logged != ngx_time()) {
@@ -280,60 +146,187 @@ ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
 
 /* what is known of an activation stays, however Redis lost it */
 
-void
-ngx_adm_draw_note(ngx_str_t *event, ngx_adm_drawn_t *drawn)
+static void
+ngx_adm_draw_merge(void *value, void *told)
 {
-    ngx_uint_t             later;
-    ngx_adm_zone_t        *zone;
-    ngx_adm_drawn_t       *known;
-    ngx_adm_draw_node_t   *dn;
-    ngx_adm_event_node_t  *en;
+    ngx_adm_drawn_t *known = value, *drawn = told;
 
-    zone = ngx_adm_zone;
+    ngx_uint_t  later;
 
-    ngx_adm_zone_lock(zone);
-
-    en = ngx_adm_event_make_locked(zone, event);
-    dn = ngx_adm_draw_of_locked(zone, en);
-
-    if (dn == NULL && en) {
-        dn = ngx_adm_draw_new_locked(zone, en);
+    if (known->activation != drawn->activation) {
+        *known = *drawn;
     }
 
-    if (dn) {
-        known = &dn->drawn;
+    /* of two commitments the earlier stands, with its source */
 
-        if (known->activation != drawn->activation) {
-            *known = *drawn;
-        }
+    later = (known->commitment && drawn->commitment
+             && drawn->committed > known->committed);
 
-        /* of two commitments the earlier stands, with its source */
-
-        later = (known->commitment && drawn->commitment
-                 && drawn->committed > known->committed);
-
-        if (drawn->commitment && !later) {
-            known->committed = drawn->committed;
-            known->commitment = drawn->commitment;
-            ngx_memcpy(known->commitment_text, drawn->commitment_text,
-                       sizeof(known->commitment_text));
-        }
-
-        if (drawn->source && !later) {
-            known->source = drawn->source;
-            ngx_memcpy(known->source_text, drawn->source_text,
-                       sizeof(known->source_text));
-        }
-
-        /* of two draws the earlier stands, with its beacon */
-
-        if (drawn->beacon && (known->beacon == 0 || drawn->of <= known->of)) {
-            known->of = drawn->of;
-            known->beacon = drawn->beacon;
-            ngx_memcpy(known->beacon_text, drawn->beacon_text,
-                       sizeof(known->beacon_text));
-        }
+    if (drawn->commitment && !later) {
+        known->committed = drawn->committed;
+        known->commitment = drawn->commitment;
+        ngx_memcpy(known->commitment_text, drawn->commitment_text,
+                   sizeof(known->commitment_text));
     }
 
-    ngx_adm_zone_unlock(zone);
+    if (drawn->source && !later) {
+        known->source = drawn->source;
+        ngx_memcpy(known->source_text, drawn->source_text,
+                   sizeof(known->source_text));
+    }
+
+    /* of two draws the earlier stands, with its beacon */
+
+    if (drawn->beacon && (known->beacon == 0 || drawn->of <= known->of)) {
+        known->of = drawn->of;
+        known->beacon = drawn->beacon;
+        ngx_memcpy(known->beacon_text, drawn->beacon_text,
+                   sizeof(known->beacon_text));
+    }
+}
+
+
+static void
+ngx_adm_draw_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask, void *value)
+{
+    ngx_adm_drawn_t *to, *known = value, *commits;
+
+    /* good until the call has copied them */
+    static u_char  hex[3][2 * NGX_ADM_DRAW_BEACON_MAX];
+
+    static ngx_str_t  set = ngx_string("beacon");
+
+    to = ask->to;
+
+    if (known->activation != to->activation) {
+        ngx_memzero(known, sizeof(ngx_adm_drawn_t));
+        known->activation = to->activation;
+    }
+
+    args->argv[NGX_ADM_ARG_DRAW_WHAT] = (ask->what == NGX_ADM_RECORD_SET)
+                                      ? set : ngx_adm_record_what[ask->what];
+
+    if (ask->what == NGX_ADM_RECORD_SET) {
+        ngx_adm_draw_put_hex(&args->argv[NGX_ADM_ARG_DRAW_VALUE], hex[0],
+                             to->beacon_text, to->beacon);
+    }
+
+    args->number[NGX_ADM_ARG_DRAW_ACTIVATION] = to->activation;
+    args->number[NGX_ADM_ARG_DRAW_COMMITTED] = known->committed;
+
+    commits = known->commitment ? known : to;
+
+    ngx_adm_draw_put_hex(&args->argv[NGX_ADM_ARG_DRAW_COMMITMENT], hex[1],
+                         commits->commitment_text, commits->commitment);
+
+    if (known->source) {
+        args->argv[NGX_ADM_ARG_DRAW_SOURCE].data = known->source_text;
+        args->argv[NGX_ADM_ARG_DRAW_SOURCE].len = known->source;
+
+    } else if (ask->conf) {
+        args->argv[NGX_ADM_ARG_DRAW_SOURCE] = ask->conf->draw_beacon;
+    }
+
+    args->number[NGX_ADM_ARG_DRAW_OF] = known->of;
+
+    ngx_adm_draw_put_hex(&args->argv[NGX_ADM_ARG_DRAW_BEACON], hex[2],
+                         known->beacon_text, known->beacon);
+}
+
+
+static void
+ngx_adm_draw_put_hex(ngx_str_t *arg, u_char *buf, u_char *data, size_t len)
+{
+    arg->data = buf;
+    arg->len = ngx_hex_dump(buf, data, len) - buf;
+}
+
+
+static ngx_int_t
+ngx_adm_draw_read(redisReply *reply, void *value, int64_t *us)
+{
+    ngx_adm_drawn_t *drawn = value;
+
+    int64_t       v[NGX_ADM_REPLY_DRAW_OF + 1], activation;
+    ngx_str_t     source;
+    redisReply  **element;
+
+    activation = drawn->activation;
+
+    ngx_memzero(drawn, sizeof(ngx_adm_drawn_t));
+
+    drawn->activation = activation;
+
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_DRAW_OF + 1,
+                              NGX_ADM_REPLY_DRAW_COUNT
+                              - NGX_ADM_REPLY_DRAW_OF - 1) != NGX_OK
+        || v[NGX_ADM_REPLY_DRAW_RESULT] < NGX_ADM_DRAW_TOLD
+        || v[NGX_ADM_REPLY_DRAW_RESULT] > NGX_ADM_DRAW_OTHER)
+    {
+        return NGX_ERROR;
+    }
+
+    element = reply->element;
+
+    if (ngx_adm_draw_hex(element[NGX_ADM_REPLY_DRAW_COMMITMENT],
+                         drawn->commitment_text, NGX_ADM_DRAW_SIZE,
+                         &drawn->commitment) != NGX_OK
+        || (drawn->commitment && drawn->commitment != NGX_ADM_DRAW_SIZE)
+        || ngx_adm_draw_hex(element[NGX_ADM_REPLY_DRAW_BEACON],
+                            drawn->beacon_text, NGX_ADM_DRAW_BEACON_MAX,
+                            &drawn->beacon) != NGX_OK
+        || (drawn->beacon && drawn->beacon < NGX_ADM_DRAW_BEACON_MIN)
+        || element[NGX_ADM_REPLY_DRAW_SOURCE]->type != REDIS_REPLY_STRING)
+    {
+        return NGX_ERROR;
+    }
+
+    source.len = element[NGX_ADM_REPLY_DRAW_SOURCE]->len;
+    source.data = (u_char *) element[NGX_ADM_REPLY_DRAW_SOURCE]->str;
+
+    if (source.len) {
+
+        if (!ngx_adm_draw_is_source(&source)) {
+            return NGX_ERROR;
+        }
+
+        drawn->source = source.len;
+        ngx_memcpy(drawn->source_text, source.data, source.len);
+    }
+
+    drawn->committed = v[NGX_ADM_REPLY_DRAW_COMMITTED];
+    drawn->of = v[NGX_ADM_REPLY_DRAW_OF];
+
+    drawn->result = v[NGX_ADM_REPLY_DRAW_RESULT];
+    *us = v[NGX_ADM_REPLY_DRAW_US];
+
+    return (drawn->result == NGX_ADM_DRAW_NONE) ? NGX_DECLINED : NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_draw_hex(redisReply *element, u_char *text, size_t max, u_short *len)
+{
+    size_t     i;
+    ngx_int_t  byte;
+
+    if (element->type != REDIS_REPLY_STRING
+        || element->len % 2 || (size_t) element->len > 2 * max)
+    {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < (size_t) element->len / 2; i++) {
+        byte = ngx_hextoi((u_char *) element->str + 2 * i, 2);
+
+        if (byte == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        text[i] = (u_char) byte;
+    }
+
+    *len = (u_short) i;
+
+    return NGX_OK;
 }

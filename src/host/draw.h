@@ -19,17 +19,30 @@
 #include "../token/claims.h"
 #include "../token/draw.h"
 #include "event.h"
-#include "settings.h"
-#include "zone.h"
+#include "record.h"
 
 
-extern ngx_adm_zone_part_t  ngx_adm_draw_part;
+extern ngx_adm_record_t  ngx_adm_draw_record;
 
 
 /* order= of an event, as scripts have it */
 #define NGX_ADM_ORDER_ARRIVAL  0
 #define NGX_ADM_ORDER_DRAW     1
 #define NGX_ADM_ORDER_BEACON   2
+
+
+/*
+ * What became of a call of the script, of which "to" has the activation, and
+ * its commitment, by a key of the caller's, and its beacon where it has them.
+ */
+typedef enum {
+    NGX_ADM_DRAW_TOLD = 0,       /* what stands, of a look */
+    NGX_ADM_DRAW_SET,            /* the value */
+    NGX_ADM_DRAW_NONE,           /* there is no draw */
+    NGX_ADM_DRAW_NO_BEACON,      /* which waits for one */
+    NGX_ADM_DRAW_NOT_COUNTED,    /* the lots are */
+    NGX_ADM_DRAW_OTHER           /* another value stands */
+} ngx_adm_draw_result_e;
 
 
 /* of an activation; what is empty is not known */
@@ -41,6 +54,7 @@ typedef struct {
     u_short         commitment;  /* bytes: none, or all of them */
     u_short         source;
     u_short         beacon;
+    u_short         result;      /* of an answer: ngx_adm_draw_result_e */
     u_char          commitment_text[NGX_ADM_DRAW_SIZE];
     u_char          source_text[NGX_ADM_DRAW_SOURCE_MAX];
     u_char          beacon_text[NGX_ADM_DRAW_BEACON_MAX];
@@ -67,32 +81,5 @@ void ngx_adm_draw_known(ngx_str_t *event, int64_t activation,
  */
 void ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
     ngx_msec_t session_max);
-
-/*
- * Calls of the script.  They return, complete and cancel as those of
- * queue/queue.h do.  commitment, in bytes, or NULL: of the activation, by a key
- * of the caller's.  done NULL: nobody is to be told.
- */
-typedef enum {
-    NGX_ADM_DRAW_TOLD = 0,       /* what stands, of a look */
-    NGX_ADM_DRAW_SET,            /* the value */
-    NGX_ADM_DRAW_NONE,           /* there is no draw */
-    NGX_ADM_DRAW_NO_BEACON,      /* which waits for one */
-    NGX_ADM_DRAW_NOT_COUNTED,    /* the lots are */
-    NGX_ADM_DRAW_OTHER           /* another value stands */
-} ngx_adm_draw_result_e;
-
-typedef void (*ngx_adm_draw_done_pt)(void *data, ngx_int_t rc,
-    ngx_adm_draw_result_e result, int64_t us);
-
-/* beacon: in hexadecimal; NULL: a look */
-ngx_adm_redis_call_t *ngx_adm_draw_call(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, int64_t activation, u_char *commitment,
-    ngx_str_t *beacon, ngx_adm_draw_done_pt done, void *data);
-
-
-/* of draw.c, for draw_call.c: takes what Redis says */
-void ngx_adm_draw_note(ngx_str_t *event, ngx_adm_drawn_t *drawn);
-
 
 #endif /* _NGX_ADM_HOST_DRAW_H_INCLUDED_ */

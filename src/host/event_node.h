@@ -68,7 +68,6 @@ struct ngx_adm_event_node_s {
                                                that ended */
     unsigned                    sale:1;   /* an operator set its times: sale.c
                                              has them, and those unset */
-    unsigned                    draw:1;   /* likewise: draw.c */
     unsigned                    heard:1;  /* all revocations are known, but for
                                              those that were forgotten */
     unsigned                    held:1;   /* an operator holds it: hold.c has

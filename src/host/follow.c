@@ -153,7 +153,7 @@ ngx_adm_follow_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 }
 
 
-/* as ngx_adm_notice_copy() does; what is under way ends in the zone before */
+/* as ngx_adm_record_copy() does; what is under way ends in the zone before */
 
 static void
 ngx_adm_follow_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)

@@ -101,7 +101,7 @@ typedef void (*ngx_adm_follow_done_pt)(void *data, ngx_int_t rc,
     ngx_adm_follow_t *follow);
 
 
-/* returns, completes and cancels as ngx_adm_notice_call() does */
+/* returns, completes and cancels as ngx_adm_record_call() does */
 ngx_adm_redis_call_t *ngx_adm_follow_call(ngx_str_t *event,
     ngx_adm_follow_report_t *report, ngx_adm_follow_done_pt done, void *data);
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What operators hold, in the zone with the events: few are.
+ * What operators hold, as records.
  */
 
 
@@ -12,237 +12,103 @@
 #include "../base/clock.h"
 #include "event_node.h"
 #include "hold.h"
+#include "ngx_http_admission_names.h"
 #include "tally.h"
-#include "unlisted.h"
 
 
-typedef struct {
-    ngx_rbtree_node_t    node;           /* of the event */
-    ngx_adm_hold_t       hold;
-} ngx_adm_hold_node_t;
+static ngx_uint_t ngx_adm_hold_stands(void *value);
+static void ngx_adm_hold_noted_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, void *value);
+static void ngx_adm_hold_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask,
+    void *value);
+static ngx_int_t ngx_adm_hold_read(redisReply *reply, void *value,
+    int64_t *us);
 
 
-typedef struct {
-    ngx_uint_t           n;
-    ngx_rbtree_t         tree;
-    ngx_rbtree_node_t    sentinel;
-} ngx_adm_holds_t;
+ngx_adm_record_t  ngx_adm_hold_record = {
+    .script = NGX_ADM_CALL_HOLD,
+    .size = sizeof(ngx_adm_hold_t),
+    .end = NGX_ADM_RECORD_ENDED,
+    .stands = ngx_adm_hold_stands,
+    .noted_locked = ngx_adm_hold_noted_locked,
+    .args = ngx_adm_hold_args,
+    .read = ngx_adm_hold_read,
+    .not_ours = "admission: what redis says of event \"%V\" being held is not "
+                "ours",
+    .no_room = "admission: the zone has no room for that event \"%V\" is held, "
+               "gates of this host do not: make \"admission_zone\" larger" };
 
 
-#define ngx_adm_holds(zone)                                                   \
-    ((ngx_adm_holds_t *) ngx_adm_zone_data(zone, &ngx_adm_hold_part))
-
-
-static void ngx_adm_holds_empty(ngx_adm_zone_t *zone);
-static void ngx_adm_holds_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
-static void ngx_adm_hold_free_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static ngx_adm_hold_node_t *ngx_adm_hold_of_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static ngx_adm_hold_node_t *ngx_adm_hold_new_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-
-
-ngx_adm_zone_part_t  ngx_adm_hold_part = {
-    .size = sizeof(ngx_adm_holds_t),
-    .empty = ngx_adm_holds_empty,
-    .copy = ngx_adm_holds_copy,
-    .event_free = ngx_adm_hold_free_locked };
-
-
-static void
-ngx_adm_holds_empty(ngx_adm_zone_t *zone)
+static ngx_uint_t
+ngx_adm_hold_stands(void *value)
 {
-    ngx_adm_holds_t  *holds;
+    ngx_adm_hold_t *hold = value;
 
-    holds = ngx_adm_holds(zone);
-
-    holds->n = 0;
-
-    ngx_rbtree_init(&holds->tree, &holds->sentinel, ngx_rbtree_insert_value);
-}
-
-
-static ngx_adm_hold_node_t *
-ngx_adm_hold_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    return (en && ngx_adm_holds(zone)->n)
-           ? (ngx_adm_hold_node_t *)
-                 ngx_adm_event_find_locked(&ngx_adm_holds(zone)->tree, en)
-           : NULL;
+    return hold->held != NGX_ADM_HOLD_NOBODY;
 }
 
 
 static void
-ngx_adm_hold_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+ngx_adm_hold_noted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    void *value)
 {
-    ngx_adm_hold_node_t  *hn;
+    en->held = (value && ngx_adm_hold_stands(value));
 
-    hn = ngx_adm_hold_of_locked(zone, en);
+    /* a zone that copies has the names already */
 
-    if (hn) {
-        ngx_adm_holds(zone)->n--;
-
-        ngx_rbtree_delete(&ngx_adm_holds(zone)->tree, &hn->node);
-        ngx_slab_free_locked(zone->shpool, hn);
-
-        en->held = 0;
+    if (en->held && zone == ngx_adm_zone) {
+        ngx_adm_name_locked(zone, en);
     }
 }
 
-
-/* as ngx_adm_notice_copy() does */
 
 static void
-ngx_adm_holds_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
+ngx_adm_hold_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask, void *value)
 {
-    ngx_str_t              id;
-    ngx_uint_t             step;
-    ngx_rbtree_key_t       last;
-    ngx_rbtree_node_t     *node;
-    ngx_adm_hold_node_t   *hn, *ohn;
-    ngx_adm_event_node_t  *en, *oen;
+    ngx_adm_hold_t *to, *known = value;
 
-    step = 0;
-    last = 0;
+    to = ask->to;
 
-    ngx_adm_zone_lock(ozone);
+    args->argv[NGX_ADM_ARG_HOLD_WHAT] = ngx_adm_record_what[ask->what];
+    args->number[NGX_ADM_ARG_HOLD_INSIDE] =
+                                     (to && to->held == NGX_ADM_HOLD_INSIDE);
+    args->number[NGX_ADM_ARG_HOLD_ACTIVE_TTL] = ask->conf->active_ttl;
+    args->number[NGX_ADM_ARG_HOLD_SESSION_MAX] = ask->conf->session_max;
 
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_holds(ozone)->tree,
-                                              last);
-        if (node == NULL) {
-            break;
-        }
-
-        last = node->key;
-
-        ohn = (ngx_adm_hold_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-        hn = en ? ngx_adm_hold_new_locked(zone, en) : NULL;
-
-        if (hn) {
-            hn->hold = ohn->hold;
-            en->held = (hn->hold.held != NGX_ADM_HOLD_NOBODY);
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
-    }
-
-    ngx_adm_zone_unlock(ozone);
+    args->number[NGX_ADM_ARG_HOLD_HOST_VERSION] = known->version;
+    args->number[NGX_ADM_ARG_HOLD_HOST_HELD] = known->held;
+    args->number[NGX_ADM_ARG_HOLD_HOST_SINCE] = known->since;
 }
 
 
-static ngx_adm_hold_node_t *
-ngx_adm_hold_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+static ngx_int_t
+ngx_adm_hold_read(redisReply *reply, void *value, int64_t *us)
 {
-    ngx_adm_hold_node_t  *hn;
+    ngx_adm_hold_t *hold = value;
 
-    hn = ngx_adm_event_alloc_locked(zone, sizeof(ngx_adm_hold_node_t), en);
+    int64_t  v[NGX_ADM_REPLY_HOLD_COUNT];
 
-    if (hn) {
-        ngx_adm_event_keep_locked(&ngx_adm_holds(zone)->tree, &hn->node, en);
-        ngx_adm_holds(zone)->n++;
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_HOLD_COUNT, 0) != NGX_OK
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_HOLD_VERSION]))
+    {
+        return NGX_ERROR;
     }
 
-    return hn;
+    hold->version = v[NGX_ADM_REPLY_HOLD_VERSION];
+    hold->held = v[NGX_ADM_REPLY_HOLD_HELD];
+    hold->since = v[NGX_ADM_REPLY_HOLD_SINCE];
+    *us = v[NGX_ADM_REPLY_HOLD_US];
+
+    return NGX_OK;
 }
 
 
 ngx_uint_t
 ngx_adm_hold_get(ngx_str_t *event, ngx_adm_hold_t *hold)
 {
-    ngx_adm_zone_t       *zone;
-    ngx_adm_hold_node_t  *hn;
-
-    zone = ngx_adm_zone;
-
     ngx_memzero(hold, sizeof(ngx_adm_hold_t));
 
-    if (ngx_adm_holds(zone)->n == 0) {
-        return NGX_ADM_HOLD_NOBODY;
-    }
-
-    ngx_adm_zone_lock(zone);
-
-    hn = ngx_adm_hold_of_locked(zone,
-                                ngx_adm_event_lookup_locked(zone, event));
-    if (hn) {
-        *hold = hn->hold;
-    }
-
-    ngx_adm_zone_unlock(zone);
+    (void) ngx_adm_record_get(&ngx_adm_hold_record, event, hold);
 
     return (ngx_uint_t) hold->held;
-}
-
-
-ngx_uint_t
-ngx_adm_hold_note(ngx_str_t *event, ngx_adm_hold_t *hold)
-{
-    ngx_uint_t             lost, full;
-    ngx_adm_zone_t        *zone;
-    ngx_adm_hold_node_t   *hn;
-    ngx_adm_event_node_t  *en;
-
-    static time_t  logged;
-
-    zone = ngx_adm_zone;
-
-    if ((hold->version == 0 && ngx_adm_holds(zone)->n == 0)
-        || ngx_adm_is_far_ahead(hold->version))
-    {
-        return 0;
-    }
-
-    lost = 0;
-
-    ngx_adm_zone_lock(zone);
-
-    en = hold->held ? ngx_adm_event_make_locked(zone, event)
-                    : ngx_adm_event_lookup_locked(zone, event);
-
-    hn = ngx_adm_hold_of_locked(zone, en);
-
-    if (hn == NULL && en && hold->held) {
-        hn = ngx_adm_hold_new_locked(zone, en);
-    }
-
-    full = (hn == NULL && hold->held);
-
-    if (hn && ngx_adm_is_far_ahead(hn->hold.version)) {
-        /* of a time at which a clock was far ahead */
-        hn->hold.version = 0;
-    }
-
-    if (hn && hold->version >= hn->hold.version) {
-        hn->hold = *hold;
-        en->held = (hold->held != NGX_ADM_HOLD_NOBODY);
-        ngx_adm_unlisted_locked(zone, en);
-
-        if (en->held) {
-            ngx_adm_name_locked(zone, en);
-        }
-
-    } else if (hn) {
-        lost = 1;
-    }
-
-    ngx_adm_zone_unlock(zone);
-
-    if (full && logged != ngx_time()) {
-        logged = ngx_time();
-
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "admission: the zone has no room for that event \"%V\" "
-                      "is held, gates of this host do not: make "
-                      "\"admission_zone\" larger", event);
-    }
-
-    return lost;
 }

@@ -15,9 +15,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "../redis/script.h"
-#include "settings.h"
-#include "zone.h"
+#include "record.h"
 
 
 #define NGX_ADM_HOLD_NOBODY   0
@@ -33,7 +31,7 @@ typedef struct {
 } ngx_adm_hold_t;
 
 
-extern ngx_adm_zone_part_t  ngx_adm_hold_part;
+extern ngx_adm_record_t  ngx_adm_hold_record;
 
 
 /* as the host knows; takes the lock, unless no event ever was.  Returns what is
@@ -44,34 +42,9 @@ ngx_uint_t ngx_adm_hold_get(ngx_str_t *event, ngx_adm_hold_t *hold);
 #define ngx_adm_hold_text(hold)                                               \
     ((hold)->held == NGX_ADM_HOLD_INSIDE ? "inside" : "outside")
 
-/*
- * Takes what Redis said: the latest stands.  Returns 1 if the host knows later
- * than Redis, which has lost it.
- */
-ngx_uint_t ngx_adm_hold_note(ngx_str_t *event, ngx_adm_hold_t *hold);
-
-
-/*
- * Calls of the script.  They return, complete and cancel as those of
- * queue/queue.h do: rc NGX_OK: hold is what stands, which the host remembers,
- * as of us, Redis's time.
- */
-typedef enum {
-    NGX_ADM_HOLD_LOOK = 0,
-    NGX_ADM_HOLD_SET,
-    NGX_ADM_HOLD_UNSET
-} ngx_adm_hold_what_e;
-
-typedef void (*ngx_adm_hold_done_pt)(void *data, ngx_int_t rc,
-    ngx_adm_hold_t *hold, int64_t us);
-
-ngx_adm_redis_call_t *ngx_adm_hold_call(ngx_adm_hold_what_e what,
-    ngx_uint_t inside, ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_adm_hold_done_pt done, void *data);
-
-/* what an answer of another script tells: if Redis lost it, it gets it back */
-void ngx_adm_hold_heard(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_adm_hold_t *hold);
+/* an answer told it */
+#define ngx_adm_hold_heard(event, conf, hold)                                 \
+    ngx_adm_record_heard(&ngx_adm_hold_record, event, conf, hold)
 
 
 #endif /* _NGX_ADM_HOST_HOLD_H_INCLUDED_ */

@@ -2,299 +2,185 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The words of operators in the zone, with the events: bounded all together,
- * each in memory of its own.
+ * The words of operators, as records: of a length of their own each, bounded
+ * all together.
  */
 
 
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../token/claims.h"
 #include "event_node.h"
+#include "ngx_http_admission_names.h"
 #include "notice.h"
-#include "unlisted.h"
 
 
 #define NGX_ADM_NOTICE_SHARE  32         /* of the zone, one part, at most */
 
 
-typedef struct {
-    ngx_rbtree_node_t           node;           /* of the event */
-    int64_t                     version;
-    int64_t                     at;
-    uint16_t                    ko;             /* bytes */
-    uint16_t                    en;
-    u_char                      text[1];        /* of both */
-} ngx_adm_notice_node_t;
+static size_t ngx_adm_notice_kept(void *value);
+static ngx_uint_t ngx_adm_notice_stands(void *value);
+static void ngx_adm_notice_noted_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, void *value);
+static void ngx_adm_notice_args(ngx_adm_args_t *args,
+    ngx_adm_record_ask_t *ask, void *value);
+static ngx_int_t ngx_adm_notice_read(redisReply *reply, void *value,
+    int64_t *us);
+static ngx_int_t ngx_adm_notice_text(redisReply *element, u_char *buf,
+    u_short *len);
+static void ngx_adm_notice_texts(ngx_adm_notice_t *notice);
 
 
-typedef struct {
-    size_t                      bytes;          /* that they take */
-    ngx_uint_t                  n;
-    ngx_rbtree_t                tree;
-    ngx_rbtree_node_t           sentinel;
-} ngx_adm_notices_t;
+ngx_adm_record_t  ngx_adm_notice_record = {
+    .script = NGX_ADM_CALL_NOTICE,
+    .size = sizeof(ngx_adm_notice_t),
+    .share = NGX_ADM_NOTICE_SHARE,
+    .end = NGX_ADM_RECORD_FORGOTTEN,
+    .kept = ngx_adm_notice_kept,
+    .stands = ngx_adm_notice_stands,
+    .noted_locked = ngx_adm_notice_noted_locked,
+    .args = ngx_adm_notice_args,
+    .read = ngx_adm_notice_read,
+    .not_ours = "admission: the notice of event \"%V\" in redis is not ours",
+    .no_room = "admission: the zone has no room for the notice of event "
+               "\"%V\", which this host does not show: make "
+               "\"admission_zone\" larger" };
 
 
-#define ngx_adm_notices(zone)                                                 \
-    ((ngx_adm_notices_t *)                                                    \
-        ngx_adm_zone_data(zone, &ngx_adm_notice_part))
-
-#define ngx_adm_notice_size(ko, en)                                           \
-    (offsetof(ngx_adm_notice_node_t, text) + (ko) + (en))
-
-
-static void ngx_adm_notices_empty(ngx_adm_zone_t *zone);
-static void ngx_adm_notice_free_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static ngx_adm_notice_node_t *ngx_adm_notice_of_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static void ngx_adm_notice_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
-static ngx_int_t ngx_adm_notice_new_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en, int64_t version, int64_t at, size_t ko_len,
-    size_t en_len, u_char *ko_text, u_char *en_text);
-
-
-ngx_adm_zone_part_t  ngx_adm_notice_part = {
-    .size = sizeof(ngx_adm_notices_t),
-    .empty = ngx_adm_notices_empty,
-    .copy = ngx_adm_notice_copy,
-    .event_free = ngx_adm_notice_free_locked };
-
-
-static void
-ngx_adm_notices_empty(ngx_adm_zone_t *zone)
+static size_t
+ngx_adm_notice_kept(void *value)
 {
-    ngx_adm_notices_t  *notices;
+    ngx_adm_notice_t *notice = value;
 
-    notices = ngx_adm_notices(zone);
-
-    notices->bytes = 0;
-    notices->n = 0;
-
-    ngx_rbtree_init(&notices->tree, &notices->sentinel,
-                    ngx_rbtree_insert_value);
+    return offsetof(ngx_adm_notice_t, text) + notice->ko_len + notice->en_len;
 }
 
 
-static ngx_adm_notice_node_t *
-ngx_adm_notice_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+static ngx_uint_t
+ngx_adm_notice_stands(void *value)
 {
-    return en
-           ? (ngx_adm_notice_node_t *)
-                 ngx_adm_event_find_locked(&ngx_adm_notices(zone)->tree, en)
-           : NULL;
+    ngx_adm_notice_t *notice = value;
+
+    return notice->at != 0;
 }
 
 
 static void
-ngx_adm_notice_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+ngx_adm_notice_noted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    void *value)
 {
-    ngx_adm_notice_node_t  *nn;
-
-    nn = ngx_adm_notice_of_locked(zone, en);
-
-    if (nn) {
-        ngx_adm_notices(zone)->bytes -= ngx_adm_notice_size(nn->ko, nn->en);
-        ngx_adm_notices(zone)->n--;
-
-        ngx_rbtree_delete(&ngx_adm_notices(zone)->tree, &nn->node);
-        ngx_slab_free_locked(zone->shpool, nn);
-
-        en->noticed = 0;
-    }
+    en->noticed = (value && ngx_adm_notice_stands(value));
 }
 
 
-/*
- * Those of events that the new zone has.  While others have the lock any of
- * them may go or come: the next one is the first by a later key.
- */
-
 static void
-ngx_adm_notice_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
+ngx_adm_notice_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask,
+    void *value)
 {
-    ngx_str_t               id;
-    ngx_uint_t              step;
-    ngx_rbtree_key_t        last;
-    ngx_rbtree_node_t      *node;
-    ngx_adm_event_node_t   *en, *oen;
-    ngx_adm_notice_node_t  *nn;
+    ngx_adm_notice_t *to, *known = value;
 
-    step = 0;
-    last = 0;
+    args->argv[NGX_ADM_ARG_NOTICE_WHAT] = ngx_adm_record_what[ask->what];
 
-    ngx_adm_zone_lock(ozone);
+    if (ask->what == NGX_ADM_RECORD_SET) {
+        to = ask->to;
 
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_notices(ozone)->tree,
-                                              last);
-        if (node == NULL) {
-            break;
-        }
-
-        last = node->key;
-
-        nn = (ngx_adm_notice_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-
-        if (en) {
-            (void) ngx_adm_notice_new_locked(zone, en, nn->version, nn->at,
-                                             nn->ko, nn->en, nn->text,
-                                             nn->text + nn->ko);
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
+        args->argv[NGX_ADM_ARG_NOTICE_KO] = to->ko;
+        args->argv[NGX_ADM_ARG_NOTICE_EN] = to->en;
     }
 
-    ngx_adm_zone_unlock(ozone);
+    ngx_adm_notice_texts(known);
+
+    args->number[NGX_ADM_ARG_NOTICE_HOST_VERSION] = known->version;
+    args->number[NGX_ADM_ARG_NOTICE_HOST_AT] = known->at;
+    args->argv[NGX_ADM_ARG_NOTICE_HOST_KO] = known->ko;
+    args->argv[NGX_ADM_ARG_NOTICE_HOST_EN] = known->en;
 }
 
 
 static ngx_int_t
-ngx_adm_notice_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
-    int64_t version, int64_t at, size_t ko_len, size_t en_len, u_char *ko_text,
-    u_char *en_text)
+ngx_adm_notice_read(redisReply *reply, void *value, int64_t *us)
 {
-    size_t                  size;
-    ngx_adm_notices_t      *notices;
-    ngx_adm_notice_node_t  *nn;
+    ngx_adm_notice_t *notice = value;
 
-    notices = ngx_adm_notices(zone);
-    size = ngx_adm_notice_size(ko_len, en_len);
+    redisReply  **element;
 
-    if (notices->bytes + size > zone->sh->size / NGX_ADM_NOTICE_SHARE) {
-        return NGX_DECLINED;
+    if (reply->type != REDIS_REPLY_ARRAY
+        || reply->elements != NGX_ADM_REPLY_NOTICE_COUNT)
+    {
+        return NGX_ERROR;
     }
 
-    nn = ngx_adm_zone_alloc_locked(zone, size);
-    if (nn == NULL) {
-        return NGX_DECLINED;
+    element = reply->element;
+
+    if (element[NGX_ADM_REPLY_NOTICE_VERSION]->type != REDIS_REPLY_INTEGER
+        || element[NGX_ADM_REPLY_NOTICE_AT]->type != REDIS_REPLY_INTEGER
+        || element[NGX_ADM_REPLY_NOTICE_US]->type != REDIS_REPLY_INTEGER
+        || ngx_adm_notice_text(element[NGX_ADM_REPLY_NOTICE_KO], notice->text,
+                               &notice->ko_len) != NGX_OK
+        || ngx_adm_notice_text(element[NGX_ADM_REPLY_NOTICE_EN],
+                               notice->text + notice->ko_len,
+                               &notice->en_len) != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
-    notices->bytes += size;
-    notices->n++;
+    ngx_adm_notice_texts(notice);
 
-    nn->version = version;
-    nn->at = at;
-    nn->ko = (uint16_t) ko_len;
-    nn->en = (uint16_t) en_len;
+    notice->version = element[NGX_ADM_REPLY_NOTICE_VERSION]->integer;
+    notice->at = element[NGX_ADM_REPLY_NOTICE_AT]->integer;
+    *us = element[NGX_ADM_REPLY_NOTICE_US]->integer;
 
-    ngx_memcpy(ngx_cpymem(nn->text, ko_text, ko_len), en_text, en_len);
+    if (notice->ko.len + notice->en.len == 0) {
+        notice->at = 0;
+    }
 
-    ngx_adm_event_keep_locked(&notices->tree, &nn->node, en);
-    en->noticed = (at != 0);
+    return (notice->version >= 0 && notice->at >= 0
+            && notice->version <= NGX_ADM_NUMBER_MAX
+            && notice->at <= NGX_ADM_NUMBER_MAX / 1000000)
+           ? NGX_OK : NGX_ERROR;
+}
 
-    return NGX_OK;
+
+static ngx_int_t
+ngx_adm_notice_text(redisReply *element, u_char *buf, u_short *len)
+{
+    ngx_str_t  text;
+
+    if (element->type != REDIS_REPLY_STRING
+        || (size_t) element->len > NGX_ADM_NOTICE_BYTES)
+    {
+        return NGX_ERROR;
+    }
+
+    text.len = element->len;
+    text.data = buf;
+    ngx_memcpy(buf, element->str, text.len);
+
+    *len = (u_short) text.len;
+
+    return ngx_adm_is_text(&text) ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+ngx_adm_notice_texts(ngx_adm_notice_t *notice)
+{
+    notice->ko.len = notice->ko_len;
+    notice->ko.data = notice->text;
+    notice->en.len = notice->en_len;
+    notice->en.data = notice->text + notice->ko_len;
 }
 
 
 ngx_int_t
 ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice)
 {
-    ngx_adm_event_node_t   *en;
-    ngx_adm_notice_node_t  *nn;
-
-    if (ngx_adm_notices(ngx_adm_zone)->n == 0) {
+    if (ngx_adm_record_get(&ngx_adm_notice_record, event, notice) != NGX_OK) {
         return NGX_DECLINED;
     }
 
-    ngx_adm_zone_lock(ngx_adm_zone);
+    ngx_adm_notice_texts(notice);
 
-    en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
-
-    nn = ngx_adm_notice_of_locked(ngx_adm_zone, en);
-
-    if (nn) {
-        notice->version = nn->version;
-        notice->at = nn->at;
-
-        notice->ko.len = nn->ko;
-        notice->ko.data = notice->text;
-        notice->en.len = nn->en;
-        notice->en.data = notice->text + nn->ko;
-
-        ngx_memcpy(notice->text, nn->text, nn->ko + nn->en);
-    }
-
-    ngx_adm_zone_unlock(ngx_adm_zone);
-
-    return nn ? NGX_OK : NGX_DECLINED;
-}
-
-
-int64_t
-ngx_adm_notice_version(ngx_str_t *event)
-{
-    int64_t                 version;
-    ngx_adm_event_node_t   *en;
-    ngx_adm_notice_node_t  *nn;
-
-    if (ngx_adm_notices(ngx_adm_zone)->n == 0) {
-        return 0;
-    }
-
-    ngx_adm_zone_lock(ngx_adm_zone);
-
-    en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
-
-    nn = ngx_adm_notice_of_locked(ngx_adm_zone, en);
-
-    version = nn ? nn->version : 0;
-
-    ngx_adm_zone_unlock(ngx_adm_zone);
-
-    return version;
-}
-
-
-/* answers may come out of order: the latest stands */
-
-ngx_int_t
-ngx_adm_notice_note(ngx_str_t *event, ngx_adm_notice_t *notice)
-{
-    ngx_int_t               rc;
-    ngx_adm_zone_t         *zone;
-    ngx_adm_event_node_t   *en;
-    ngx_adm_notice_node_t  *nn;
-
-    rc = NGX_OK;
-    zone = ngx_adm_zone;
-
-    ngx_adm_zone_lock(zone);
-
-    en = notice->at ? ngx_adm_event_make_locked(zone, event)
-                    : ngx_adm_event_lookup_locked(zone, event);
-
-    if (en == NULL) {
-        rc = notice->at ? NGX_DECLINED : NGX_OK;
-        goto unlock;
-    }
-
-    nn = ngx_adm_notice_of_locked(zone, en);
-
-    if (nn && nn->version >= notice->version) {
-        goto unlock;
-    }
-
-    ngx_adm_notice_free_locked(zone, en);
-
-    if (notice->at) {
-        rc = ngx_adm_notice_new_locked(zone, en, notice->version, notice->at,
-                                       notice->ko.len, notice->en.len,
-                                       notice->ko.data, notice->en.data);
-    }
-
-    ngx_adm_unlisted_locked(zone, en);
-
-unlock:
-
-    ngx_adm_zone_unlock(zone);
-
-    return rc;
+    return NGX_OK;
 }

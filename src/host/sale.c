@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The phases of a sale, and the times that operators set, in the zone with the
- * events: few have any.
+ * The phases of a sale, and the times that operators set, as records.
  */
 
 
@@ -12,8 +11,8 @@
 
 #include "../base/clock.h"
 #include "event_node.h"
+#include "ngx_http_admission_names.h"
 #include "sale.h"
-#include "unlisted.h"
 
 
 /* us after the opening, up to which the room is activated: as in vwr_lib.lua */
@@ -26,40 +25,39 @@
 #define NGX_ADM_SALE_MARK  60000         /* ms between additions to the list */
 
 
+/* of the zone */
 typedef struct {
-    ngx_rbtree_node_t    node;           /* of the event */
     ngx_adm_sale_set_t   set;
     ngx_msec_t           mark;           /* when it was listed; 0: never */
-} ngx_adm_sale_node_t;
+} ngx_adm_sale_kept_t;
 
 
-typedef struct {
-    ngx_uint_t           n;
-    ngx_rbtree_t         tree;
-    ngx_rbtree_node_t    sentinel;
-} ngx_adm_sales_t;
-
-
-#define ngx_adm_sales(zone)                                                   \
-    ((ngx_adm_sales_t *) ngx_adm_zone_data(zone, &ngx_adm_sale_part))
-
-
-static void ngx_adm_sales_empty(ngx_adm_zone_t *zone);
+static ngx_uint_t ngx_adm_sale_stands(void *value);
+static void ngx_adm_sale_noted_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, void *value);
+static void ngx_adm_sale_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask,
+    void *value);
+static ngx_int_t ngx_adm_sale_read(redisReply *reply, void *value,
+    int64_t *us);
 static void ngx_adm_sale_hold(ngx_str_t *event, ngx_adm_sale_t *sale);
-static void ngx_adm_sale_free_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static void ngx_adm_sales_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
-static ngx_adm_sale_node_t *ngx_adm_sale_of_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
-static ngx_adm_sale_node_t *ngx_adm_sale_new_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
+static ngx_adm_sale_kept_t *ngx_adm_sale_of_locked(ngx_adm_zone_t *zone,
+    ngx_str_t *event);
 
 
-ngx_adm_zone_part_t  ngx_adm_sale_part = {
-    .size = sizeof(ngx_adm_sales_t),
-    .empty = ngx_adm_sales_empty,
-    .copy = ngx_adm_sales_copy,
-    .event_free = ngx_adm_sale_free_locked };
+ngx_adm_record_t  ngx_adm_sale_record = {
+    .script = NGX_ADM_CALL_SALE,
+    .size = sizeof(ngx_adm_sale_set_t),
+    .more = sizeof(ngx_adm_sale_kept_t) - sizeof(ngx_adm_sale_set_t),
+    .end = NGX_ADM_RECORD_ALWAYS,
+    .stands = ngx_adm_sale_stands,
+    .noted_locked = ngx_adm_sale_noted_locked,
+    .args = ngx_adm_sale_args,
+    .read = ngx_adm_sale_read,
+    .not_ours = "admission: the times of the sale of event \"%V\" in redis are "
+                "not ours",
+    .no_room = "admission: the zone has no room for the times of event \"%V\", "
+               "which this host does not keep to: make \"admission_zone\" "
+               "larger" };
 
 
 ngx_str_t  ngx_adm_phase_names[] = {
@@ -71,107 +69,72 @@ ngx_str_t  ngx_adm_phase_names[] = {
 };
 
 
-static void
-ngx_adm_sales_empty(ngx_adm_zone_t *zone)
+static ngx_uint_t
+ngx_adm_sale_stands(void *value)
 {
-    ngx_adm_sales_t  *sales;
+    ngx_adm_sale_set_t *set = value;
 
-    sales = ngx_adm_sales(zone);
-
-    sales->n = 0;
-
-    ngx_rbtree_init(&sales->tree, &sales->sentinel, ngx_rbtree_insert_value);
-}
-
-
-static ngx_adm_sale_node_t *
-ngx_adm_sale_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    return en
-           ? (ngx_adm_sale_node_t *)
-                 ngx_adm_event_find_locked(&ngx_adm_sales(zone)->tree, en)
-           : NULL;
+    return set->opens >= 0;
 }
 
 
 static void
-ngx_adm_sale_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+ngx_adm_sale_noted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    void *value)
 {
-    ngx_adm_sale_node_t  *sn;
-
-    sn = ngx_adm_sale_of_locked(zone, en);
-
-    if (sn) {
-        ngx_adm_sales(zone)->n--;
-
-        ngx_rbtree_delete(&ngx_adm_sales(zone)->tree, &sn->node);
-        ngx_slab_free_locked(zone->shpool, sn);
-
-        en->sale = 0;
-    }
+    en->sale = (value && ngx_adm_sale_stands(value));
 }
 
-
-/* as ngx_adm_notice_copy() does */
 
 static void
-ngx_adm_sales_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
+ngx_adm_sale_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask, void *value)
 {
-    ngx_str_t              id;
-    ngx_uint_t             step;
-    ngx_rbtree_key_t       last;
-    ngx_rbtree_node_t     *node;
-    ngx_adm_sale_node_t   *sn, *osn;
-    ngx_adm_event_node_t  *en, *oen;
+    ngx_adm_sale_set_t *to, *known = value;
 
-    step = 0;
-    last = 0;
-
-    ngx_adm_zone_lock(ozone);
-
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_sales(ozone)->tree,
-                                              last);
-        if (node == NULL) {
-            break;
-        }
-
-        last = node->key;
-
-        osn = (ngx_adm_sale_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-        sn = en ? ngx_adm_sale_new_locked(zone, en) : NULL;
-
-        if (sn) {
-            sn->set = osn->set;
-            en->sale = (sn->set.opens >= 0);
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
+    if (known->version == 0) {
+        known->opens = -1;
     }
 
-    ngx_adm_zone_unlock(ozone);
+    to = (ask->what == NGX_ADM_RECORD_SET) ? ask->to : known;
+
+    args->argv[NGX_ADM_ARG_SALE_WHAT] = ngx_adm_record_what[ask->what];
+    args->number[NGX_ADM_ARG_SALE_OPENS] = to->opens;
+    args->number[NGX_ADM_ARG_SALE_STARTS] = to->starts;
+    args->number[NGX_ADM_ARG_SALE_CLOSES] = to->closes;
+
+    args->number[NGX_ADM_ARG_SALE_CONF_OPENS] = ask->conf ? ask->conf->opens
+                                                          : 0;
+    args->number[NGX_ADM_ARG_SALE_CONF_STARTS] = ask->conf ? ask->conf->starts
+                                                           : 0;
+
+    args->number[NGX_ADM_ARG_SALE_HOST_VERSION] = known->version;
+    args->number[NGX_ADM_ARG_SALE_HOST_OPENS] = known->opens;
+    args->number[NGX_ADM_ARG_SALE_HOST_STARTS] = known->starts;
+    args->number[NGX_ADM_ARG_SALE_HOST_CLOSES] = known->closes;
 }
 
 
-static ngx_adm_sale_node_t *
-ngx_adm_sale_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
+static ngx_int_t
+ngx_adm_sale_read(redisReply *reply, void *value, int64_t *us)
 {
-    ngx_adm_sale_node_t  *sn;
+    ngx_adm_sale_set_t *set = value;
 
-    sn = ngx_adm_event_alloc_locked(zone, sizeof(ngx_adm_sale_node_t), en);
+    int64_t  v[NGX_ADM_REPLY_SALE_COUNT];
 
-    if (sn) {
-        ngx_adm_event_keep_locked(&ngx_adm_sales(zone)->tree, &sn->node, en);
-        ngx_adm_sales(zone)->n++;
+    if (ngx_adm_reply_numbers(reply, v, NGX_ADM_REPLY_SALE_COUNT, 0) != NGX_OK
+        || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_SALE_VERSION]))
+    {
+        return NGX_ERROR;
     }
 
-    return sn;
+    set->version = v[NGX_ADM_REPLY_SALE_VERSION];
+    set->opens = v[NGX_ADM_REPLY_SALE_OPENS];
+    set->starts = v[NGX_ADM_REPLY_SALE_STARTS];
+    set->closes = v[NGX_ADM_REPLY_SALE_CLOSES];
+    set->refused = (v[NGX_ADM_REPLY_SALE_REFUSED] != 0);
+    *us = v[NGX_ADM_REPLY_SALE_US];
+
+    return NGX_OK;
 }
 
 
@@ -302,96 +265,18 @@ ngx_adm_sale_pending(ngx_adm_sale_t *sale, ngx_adm_event_conf_t *conf,
 void
 ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set)
 {
-    ngx_adm_zone_t       *zone;
-    ngx_adm_sale_node_t  *sn;
-
-    zone = ngx_adm_zone;
-
     ngx_memzero(set, sizeof(ngx_adm_sale_set_t));
     set->opens = -1;
 
-    if (ngx_adm_sales(zone)->n == 0) {
-        return;
-    }
-
-    ngx_adm_zone_lock(zone);
-
-    sn = ngx_adm_sale_of_locked(zone,
-                                ngx_adm_event_lookup_locked(zone, event));
-    if (sn) {
-        *set = sn->set;
-    }
-
-    ngx_adm_zone_unlock(zone);
+    (void) ngx_adm_record_get(&ngx_adm_sale_record, event, set);
 }
 
 
-ngx_uint_t
-ngx_adm_sale_note(ngx_str_t *event, ngx_adm_sale_set_t *set)
+static ngx_adm_sale_kept_t *
+ngx_adm_sale_of_locked(ngx_adm_zone_t *zone, ngx_str_t *event)
 {
-    ngx_uint_t             lost, full;
-    ngx_adm_zone_t        *zone;
-    ngx_adm_sale_node_t   *sn;
-    ngx_adm_event_node_t  *en;
-
-    static time_t  logged;
-
-    zone = ngx_adm_zone;
-
-    if ((set->version == 0 && ngx_adm_sales(zone)->n == 0)
-        || ngx_adm_is_far_ahead(set->version))
-    {
-        return 0;
-    }
-
-    lost = 0;
-
-    ngx_adm_zone_lock(zone);
-
-    en = set->version ? ngx_adm_event_make_locked(zone, event)
-                      : ngx_adm_event_lookup_locked(zone, event);
-
-    sn = ngx_adm_sale_of_locked(zone, en);
-
-    if (sn == NULL && en && set->version) {
-        sn = ngx_adm_sale_new_locked(zone, en);
-    }
-
-    full = (sn == NULL && set->opens >= 0);
-
-    if (sn && ngx_adm_is_far_ahead(sn->set.version)) {
-        /* of a time at which a clock was far ahead */
-        sn->set.version = 0;
-    }
-
-    if (sn && set->version >= sn->set.version) {
-        sn->set = *set;
-        en->sale = (set->opens >= 0);
-        ngx_adm_unlisted_locked(zone, en);
-
-    } else if (sn) {
-        lost = 1;
-    }
-
-    ngx_adm_zone_unlock(zone);
-
-    if (full && logged != ngx_time()) {
-        logged = ngx_time();
-
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
-                      "admission: the zone has no room for the times of event "
-                      "\"%V\", which this host does not keep to: make "
-                      "\"admission_zone\" larger", event);
-    }
-
-    return lost;
-}
-
-
-ngx_uint_t
-ngx_adm_sale_any(void)
-{
-    return ngx_adm_sales(ngx_adm_zone)->n != 0;
+    return ngx_adm_record_of_locked(&ngx_adm_sale_record, zone,
+                                    ngx_adm_event_lookup_locked(zone, event));
 }
 
 
@@ -399,23 +284,22 @@ ngx_uint_t
 ngx_adm_sale_mark(ngx_str_t *event)
 {
     ngx_uint_t            marks;
-    ngx_adm_zone_t       *zone;
-    ngx_adm_sale_node_t  *sn;
+    ngx_adm_sale_kept_t  *kept;
 
-    zone = ngx_adm_zone;
     marks = 0;
 
-    ngx_adm_zone_lock(zone);
+    ngx_adm_zone_lock(ngx_adm_zone);
 
-    sn = ngx_adm_sale_of_locked(zone,
-                                ngx_adm_event_lookup_locked(zone, event));
+    kept = ngx_adm_sale_of_locked(ngx_adm_zone, event);
 
-    if (sn && (sn->mark == 0 || ngx_adm_since(sn->mark) >= NGX_ADM_SALE_MARK)) {
-        sn->mark = ngx_adm_mark_now();
+    if (kept
+        && (kept->mark == 0 || ngx_adm_since(kept->mark) >= NGX_ADM_SALE_MARK))
+    {
+        kept->mark = ngx_adm_mark_now();
         marks = 1;
     }
 
-    ngx_adm_zone_unlock(zone);
+    ngx_adm_zone_unlock(ngx_adm_zone);
 
     return marks;
 }
@@ -424,61 +308,15 @@ ngx_adm_sale_mark(ngx_str_t *event)
 void
 ngx_adm_sale_unmark(ngx_str_t *event)
 {
-    ngx_adm_zone_t       *zone;
-    ngx_adm_sale_node_t  *sn;
+    ngx_adm_sale_kept_t  *kept;
 
-    zone = ngx_adm_zone;
+    ngx_adm_zone_lock(ngx_adm_zone);
 
-    ngx_adm_zone_lock(zone);
+    kept = ngx_adm_sale_of_locked(ngx_adm_zone, event);
 
-    sn = ngx_adm_sale_of_locked(zone,
-                                ngx_adm_event_lookup_locked(zone, event));
-    if (sn) {
-        sn->mark = 0;
+    if (kept) {
+        kept->mark = 0;
     }
 
-    ngx_adm_zone_unlock(zone);
-}
-
-
-ngx_uint_t
-ngx_adm_sale_next(ngx_pool_t *pool, ngx_array_t *ids, ngx_uint_t max,
-    ngx_rbtree_key_t *key)
-{
-    ngx_uint_t             n;
-    ngx_adm_zone_t        *zone;
-    ngx_rbtree_node_t     *node;
-    ngx_adm_sale_node_t   *sn;
-    ngx_adm_event_node_t  *en;
-
-    zone = ngx_adm_zone;
-
-    if (ngx_adm_sales(zone)->n == 0) {
-        return 0;
-    }
-
-    ngx_adm_zone_lock(zone);
-
-    for (n = 0; n < max; n++) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_sales(zone)->tree,
-                                              *key);
-        if (node == NULL) {
-            break;
-        }
-
-        *key = node->key;
-
-        sn = (ngx_adm_sale_node_t *) node;
-        en = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        if (sn->set.opens >= 0
-            && ngx_adm_event_push_locked(pool, ids, en) != NGX_OK)
-        {
-            break;
-        }
-    }
-
-    ngx_adm_zone_unlock(zone);
-
-    return n;
+    ngx_adm_zone_unlock(ngx_adm_zone);
 }

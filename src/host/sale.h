@@ -17,11 +17,10 @@
 #include <ngx_core.h>
 
 #include "event.h"
-#include "settings.h"
-#include "zone.h"
+#include "record.h"
 
 
-extern ngx_adm_zone_part_t  ngx_adm_sale_part;
+extern ngx_adm_record_t  ngx_adm_sale_record;
 
 
 /* times that an operator set; us of Redis, 0: there is none */
@@ -81,49 +80,21 @@ ngx_uint_t ngx_adm_sale_pending(ngx_adm_sale_t *sale,
 /* what an operator set, as the host knows; all 0, and opens -1: nothing */
 void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
 
-/*
- * Takes what Redis said: the latest stands.  Returns 1 if the host knows of
- * later times than Redis does, which it has lost.
- */
-ngx_uint_t ngx_adm_sale_note(ngx_str_t *event, ngx_adm_sale_set_t *set);
+/* an answer told it */
+#define ngx_adm_sale_heard(event, set)                                        \
+    ngx_adm_record_heard(&ngx_adm_sale_record, event, NULL, set)
 
 /* whether an operator set those of any event, or did; lock-free */
-ngx_uint_t ngx_adm_sale_any(void);
+#define ngx_adm_sale_any()  ngx_adm_record_any(&ngx_adm_sale_record)
 
 /* whether the event is to be listed with the active rooms now: once a minute;
    after a failure of that the next one tries */
 ngx_uint_t ngx_adm_sale_mark(ngx_str_t *event);
 void ngx_adm_sale_unmark(ngx_str_t *event);
 
-/*
- * The next events of which an operator set the times, at most max, after the
- * one of that key (0: from the first on), which moves on; ids are pushed as
- * ngx_str_t, of pool.  Returns how many.
- */
-ngx_uint_t ngx_adm_sale_next(ngx_pool_t *pool, ngx_array_t *ids,
-    ngx_uint_t max, ngx_rbtree_key_t *key);
-
-
-/*
- * Calls of the script.  They return, complete and cancel as those of
- * queue/queue.h do: rc NGX_OK: set is what stands, which the host remembers, as
- * of us, Redis's time.  done NULL: nobody is to be told.
- */
-typedef enum {
-    NGX_ADM_SALE_LOOK = 0,
-    NGX_ADM_SALE_SET,
-    NGX_ADM_SALE_UNSET
-} ngx_adm_sale_what_e;
-
-typedef void (*ngx_adm_sale_done_pt)(void *data, ngx_int_t rc,
-    ngx_adm_sale_set_t *set, int64_t us);
-
-ngx_adm_redis_call_t *ngx_adm_sale_call(ngx_adm_sale_what_e what,
-    ngx_adm_sale_set_t *to, ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_adm_sale_done_pt done, void *data);
-
-/* what an answer of another script tells: if Redis lost it, it gets it back */
-void ngx_adm_sale_heard(ngx_str_t *event, ngx_adm_sale_set_t *set);
+/* the next events of which an operator set the times */
+#define ngx_adm_sale_next(pool, ids, max, key)                                \
+    ngx_adm_record_next(&ngx_adm_sale_record, pool, ids, max, key)
 
 
 #endif /* _NGX_ADM_HOST_SALE_H_INCLUDED_ */

@@ -2,9 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * An operator's word, of the APIs of both tiers: what Redis keeps is told to
- * other hosts as what changes in a queue is, and the schedule looks after the
- * event from then on.
+ * An operator's word: how it is set, and answered.
  */
 
 
@@ -12,105 +10,59 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "../http/body.h"
 #include "../http/notice.h"
-#include "../http/operator.h"
-#include "../http/respond.h"
 #include "../token/claims.h"
-#include "notice.h"
-#include "queue.h"
+#include "record.h"
 
 
-static ngx_int_t ngx_adm_notice_body(ngx_adm_api_call_t *call);
-static ngx_int_t ngx_adm_notice_texts(json_t *body, ngx_str_t *ko,
-    ngx_str_t *en);
+static ngx_int_t ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value);
 static ngx_int_t ngx_adm_notice_one(json_t *value, ngx_str_t *text);
-static void ngx_adm_notice_done(void *data, ngx_int_t rc,
-    ngx_adm_notice_t *notice, int64_t us);
-static ngx_int_t ngx_adm_notice_answer(ngx_adm_api_call_t *call,
-    ngx_adm_notice_t *notice);
+static ngx_int_t ngx_adm_notice_answer(ngx_adm_api_call_t *call, void *value,
+    int64_t us);
+
+
+static ngx_adm_record_api_t  ngx_adm_notice_api = {
+    .record = &ngx_adm_notice_record,
+    .parse = ngx_adm_notice_parse,
+    .code = "INVALID_NOTICE",
+    .message = "The body has to be {\\\"ko\\\": \\\"...\\\", "
+               "\\\"en\\\": \\\"...\\\"}, one or both, with 500 characters at most "
+               "and no control characters",
+    .answer = ngx_adm_notice_answer,
+    .told = 1 };
 
 
 ngx_int_t
 ngx_adm_notice_handler(ngx_adm_api_call_t *call)
 {
-    ngx_int_t  rc;
-
-    rc = ngx_adm_operator(call);
-    if (rc != NGX_DECLINED) {
-        return rc;
-    }
-
-    switch (call->request->method) {
-
-    case NGX_HTTP_PUT:
-        call->value = NGX_ADM_NOTICE_SET;
-        break;
-
-    case NGX_HTTP_DELETE:
-        call->value = NGX_ADM_NOTICE_UNSET;
-        break;
-
-    default:
-        call->value = NGX_ADM_NOTICE_LOOK;
-        break;
-    }
-
-    return ngx_adm_body_read(call, ngx_adm_notice_body);
+    return ngx_adm_record_handler(call, &ngx_adm_notice_api);
 }
 
 
 static ngx_int_t
-ngx_adm_notice_body(ngx_adm_api_call_t *call)
+ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value)
 {
-    ngx_str_t  ko, en;
+    ngx_adm_notice_t *notice = value;
 
-    ngx_str_null(&ko);
-    ngx_str_null(&en);
-
-    if (call->value == NGX_ADM_NOTICE_SET
-        && ngx_adm_notice_texts(call->body, &ko, &en) != NGX_OK)
-    {
-        return ngx_adm_respond_error(call->request, NGX_HTTP_BAD_REQUEST,
-                             "INVALID_NOTICE",
-                             "The body has to be {\\\"ko\\\": \\\"...\\\", "
-                             "\\\"en\\\": \\\"...\\\"}, one or both, with 500 "
-                             "characters at most and no control characters",
-                             NULL);
-    }
-
-    /* others look for it where this host may die with the next breath */
-
-    if (call->value == NGX_ADM_NOTICE_SET) {
-        ngx_adm_queue_mark(&call->event);
-    }
-
-    return ngx_adm_api_wait(call,
-               ngx_adm_notice_call(call->value, &ko, &en, &call->event,
-                                   ngx_adm_notice_done, call));
-}
-
-
-/* NGX_DECLINED: they are not what they should be */
-
-static ngx_int_t
-ngx_adm_notice_texts(json_t *body, ngx_str_t *ko, ngx_str_t *en)
-{
+    json_t      *text;
     ngx_int_t    rc;
-    json_t      *value;
     const char  *name;
 
-    if (!json_is_object(body)) {
+    if (call->value != NGX_ADM_RECORD_SET) {
+        return NGX_OK;
+    }
+
+    if (!json_is_object(call->body)) {
         return NGX_DECLINED;
     }
 
-    json_object_foreach(body, name, value) {
+    json_object_foreach(call->body, name, text) {
 
         if (ngx_strcmp(name, "ko") == 0) {
-            rc = ngx_adm_notice_one(value, ko);
+            rc = ngx_adm_notice_one(text, &notice->ko);
 
         } else if (ngx_strcmp(name, "en") == 0) {
-            rc = ngx_adm_notice_one(value, en);
+            rc = ngx_adm_notice_one(text, &notice->en);
 
         } else {
             rc = NGX_DECLINED;
@@ -121,7 +73,7 @@ ngx_adm_notice_texts(json_t *body, ngx_str_t *ko, ngx_str_t *en)
         }
     }
 
-    return ko->len + en->len ? NGX_OK : NGX_DECLINED;
+    return notice->ko.len + notice->en.len ? NGX_OK : NGX_DECLINED;
 }
 
 
@@ -145,37 +97,17 @@ ngx_adm_notice_one(json_t *value, ngx_str_t *text)
 }
 
 
-static void
-ngx_adm_notice_done(void *data, ngx_int_t rc, ngx_adm_notice_t *notice,
-    int64_t us)
-{
-    ngx_adm_api_call_t *call = data;
-
-    ngx_adm_wait_over(call->request);
-
-    if (rc != NGX_OK) {
-        ngx_adm_wait_finish(call->request,
-                            ngx_adm_api_unavailable(call->request));
-        return;
-    }
-
-    if (call->value != NGX_ADM_NOTICE_LOOK) {
-        ngx_adm_operator_log(call, call->value == NGX_ADM_NOTICE_SET
-                                   ? "notice set" : "notice ended");
-
-        ngx_adm_queue_tell(&call->event, us);
-    }
-
-    ngx_adm_wait_finish(call->request, ngx_adm_notice_answer(call, notice));
-}
-
-
 static ngx_int_t
-ngx_adm_notice_answer(ngx_adm_api_call_t *call, ngx_adm_notice_t *notice)
+ngx_adm_notice_answer(ngx_adm_api_call_t *call, void *value, int64_t us)
 {
     ngx_str_t  json;
 
-    if (ngx_adm_notice_json(call->request->pool, notice, &json) != NGX_OK) {
+    if (call->value != NGX_ADM_RECORD_LOOK) {
+        ngx_adm_record_changed(call, call->value == NGX_ADM_RECORD_SET
+                                     ? "notice set" : "notice ended", us);
+    }
+
+    if (ngx_adm_notice_json(call->request->pool, value, &json) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 

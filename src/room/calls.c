@@ -554,8 +554,8 @@ ngx_adm_room_calls_draw(ngx_adm_room_call_t *vc, int64_t *v,
              || v[NGX_ADM_REPLY_VWR_COMMITTED] != known.committed))
         || (known.beacon && known.of == room->drawn && !room->ready))
     {
-        (void) ngx_adm_draw_call(&vc->event, NULL, room->activation, NULL, NULL,
-                                 NULL, NULL);
+        (void) ngx_adm_record_call(&ngx_adm_draw_record, NGX_ADM_RECORD_LOOK,
+                                   &known, &vc->event, NULL, NULL, NULL);
     }
 }
 

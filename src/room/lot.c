@@ -100,10 +100,11 @@ ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 
 ngx_adm_redis_call_t *
 ngx_adm_lot_commit(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, int64_t activation, ngx_adm_draw_done_pt done,
+    ngx_adm_event_conf_t *conf, int64_t activation, ngx_adm_record_done_pt done,
     void *data)
 {
-    u_char  secret[NGX_ADM_DRAW_SIZE], commitment[NGX_ADM_DRAW_SIZE];
+    u_char           secret[NGX_ADM_DRAW_SIZE];
+    ngx_adm_drawn_t  to;
 
     if (lcf->draw == NULL
         || ngx_adm_draw_secret(lcf->draw, event, activation, NULL, secret)
@@ -112,11 +113,16 @@ ngx_adm_lot_commit(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
         return NULL;
     }
 
-    ngx_adm_draw_commitment(secret, commitment);
+    ngx_memzero(&to, sizeof(ngx_adm_drawn_t));
+
+    to.activation = activation;
+    to.commitment = NGX_ADM_DRAW_SIZE;
+
+    ngx_adm_draw_commitment(secret, to.commitment_text);
     ngx_explicit_memzero(secret, sizeof(secret));
 
-    return ngx_adm_draw_call(event, conf, activation, commitment, NULL, done,
-                             data);
+    return ngx_adm_record_call(&ngx_adm_draw_record, NGX_ADM_RECORD_LOOK, &to,
+                               event, conf, done, data);
 }
 
 

@@ -27,10 +27,10 @@
 void ngx_adm_lot_look(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_room_t *room);
 
-/* the same at once, whatever is known; as ngx_adm_draw_call() */
+/* the same at once, whatever is known; as ngx_adm_record_call() */
 ngx_adm_redis_call_t *ngx_adm_lot_commit(ngx_adm_loc_conf_t *lcf,
     ngx_str_t *event, ngx_adm_event_conf_t *conf, int64_t activation,
-    ngx_adm_draw_done_pt done, void *data);
+    ngx_adm_record_done_pt done, void *data);
 
 /*
  * The secret and the seed of a draw, each of NGX_ADM_DRAW_SIZE, once it is

@@ -39,8 +39,8 @@ static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_commit(ngx_adm_visit_t *visit,
     int64_t activation);
-static void ngx_adm_visit_committed(void *data, ngx_int_t rc,
-    ngx_adm_draw_result_e result, int64_t us);
+static void ngx_adm_visit_committed(void *data, ngx_int_t rc, void *value,
+    int64_t us);
 static void ngx_adm_visit_issued(void *data, ngx_int_t rc,
     ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position,
@@ -385,8 +385,7 @@ ngx_adm_visit_commit(ngx_adm_visit_t *visit, int64_t activation)
 
 
 static void
-ngx_adm_visit_committed(void *data, ngx_int_t rc, ngx_adm_draw_result_e result,
-    int64_t us)
+ngx_adm_visit_committed(void *data, ngx_int_t rc, void *value, int64_t us)
 {
     ngx_adm_visit_t *visit = data;
 

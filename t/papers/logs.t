@@ -217,10 +217,13 @@ my %level;
 for my $file (sources) {
     my $code = read_file($file);
 
-    while ($code =~ /ngx_log_error\((NGX_LOG_\w+|level),\s*[^,]+,\s*[\w>-]+,\s*
+    # where it is written, and the lines that a record has for that
+
+    while ($code =~ /(?:ngx_log_error\((NGX_LOG_\w+|level),\s*[^,]+,\s*[\w>-]+,\s*
+                        |\.(?:not_ours|no_room)\ =\s*)
                      ((?:"(?:[^"\\]|\\.)*"\s*)+)/xg)
     {
-        my ($level, $text) = ($1, $2);
+        my ($level, $text) = ($1 // 'NGX_LOG_ERR', $2);
         next if $level eq 'NGX_LOG_EMERG';      # of nginx -t
 
         $text = join '', $text =~ /"((?:[^"\\]|\\.)*)"/g;
