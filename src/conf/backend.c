@@ -42,18 +42,3 @@ ngx_adm_param_percent(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 
     return NGX_OK;
 }
-
-
-ngx_int_t
-ngx_adm_param_follow(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
-    void *field)
-{
-    ngx_uint_t *follow = field;
-
-    if (ngx_adm_str_is(value, "dry")) {
-        *follow = NGX_ADM_BACKEND_DRY;
-        return NGX_OK;
-    }
-
-    return ngx_adm_param_switch(cf, param, value, field);
-}

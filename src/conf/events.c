@@ -37,12 +37,6 @@ static ngx_int_t ngx_adm_param_most(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_longest(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
-static ngx_int_t ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field);
-static ngx_int_t ngx_adm_param_order(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field);
-static ngx_int_t ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_source(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 static ngx_int_t ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param,
@@ -55,13 +49,47 @@ static char *ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 static char *ngx_adm_event_info(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf);
 
 
-/* a key has the name of its member, and the size of that in post */
+static ngx_conf_enum_t  ngx_adm_event_complete[] = {
+    { ngx_string("off"), NGX_ADM_OFF },
+    { ngx_string("user"), NGX_ADM_ON },
+    { ngx_null_string, 0 }
+};
+
+static ngx_conf_enum_t  ngx_adm_event_vwr[] = {
+    { ngx_string("off"), NGX_ADM_OFF },
+    { ngx_string("on"), NGX_ADM_ON },
+    { ngx_string("auto"), NGX_ADM_AUTO },
+    { ngx_string("standby"), NGX_ADM_STANDBY },
+    { ngx_null_string, 0 }
+};
+
+static ngx_conf_enum_t  ngx_adm_event_order[] = {
+    { ngx_string("arrival"), NGX_ADM_ORDER_ARRIVAL },
+    { ngx_string("draw"), NGX_ADM_ORDER_DRAW },
+    { ngx_null_string, 0 }
+};
+
+static ngx_conf_enum_t  ngx_adm_event_lots[] = {
+    { ngx_string("user"), NGX_ADM_LOTS_USER },
+    { ngx_string("visitor"), NGX_ADM_LOTS_VISITOR },
+    { ngx_null_string, 0 }
+};
+
+static ngx_conf_enum_t  ngx_adm_event_follow[] = {
+    { ngx_string("off"), NGX_ADM_OFF },
+    { ngx_string("on"), NGX_ADM_BACKEND_ON },
+    { ngx_string("dry"), NGX_ADM_BACKEND_DRY },
+    { ngx_null_string, 0 }
+};
+
+
+/* a key has the name of its member */
 
 #define ngx_adm_event_key(name, type, min, max, allowed)                      \
-    { ngx_string(#name), ngx_adm_param_##type,                                \
-      offsetof(ngx_adm_event_conf_t, name), min, max,                         \
-      (void *) sizeof(((ngx_adm_event_conf_t *) NULL)->name),                 \
-      allowed }
+    ngx_adm_param(event_conf, name, name, type, min, max, NULL, allowed)
+
+#define ngx_adm_event_word(name, words, allowed)                              \
+    ngx_adm_param(event_conf, name, name, enum, 0, 0, words, allowed)
 
 static ngx_adm_param_t  ngx_adm_event_keys[] = {
 
@@ -106,10 +134,11 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(slots, number, 0, NGX_ADM_SLOTS_MAX,
                       "a number from 0 to 10000000"),
 
-    ngx_adm_event_key(complete, complete, 0, 0, "\"user\" or \"off\""),
+    ngx_adm_event_word(complete, ngx_adm_event_complete,
+                       "\"user\" or \"off\""),
 
-    ngx_adm_event_key(vwr, switch, 0, NGX_ADM_STANDBY,
-                      "\"auto\", \"on\" or \"off\", or \"standby\""),
+    ngx_adm_event_word(vwr, ngx_adm_event_vwr,
+                       "\"auto\", \"on\" or \"off\", or \"standby\""),
 
     ngx_adm_event_key(vwr_rate, number, 0, NGX_ADM_ROOM_RATE_MAX,
                       "a number from 0 to 1000000"),
@@ -135,13 +164,14 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
 
     ngx_adm_event_key(closes, date, 0, 0, NGX_ADM_DATE_ALLOWED),
 
-    ngx_adm_event_key(order, order, 0, 0, "\"arrival\" or \"draw\""),
+    ngx_adm_event_word(order, ngx_adm_event_order,
+                       "\"arrival\" or \"draw\""),
 
     ngx_adm_event_key(draw_beacon, source, 0, 0,
                       "the source and round of a beacon, 1 to 128 characters "
                       "of ASCII, or \"off\""),
 
-    ngx_adm_event_key(lots, lots, 0, 0, "\"user\" or \"visitor\""),
+    ngx_adm_event_word(lots, ngx_adm_event_lots, "\"user\" or \"visitor\""),
 
     ngx_adm_event_key(backend_latency, longest, 1, 60000,
                       "a time from 1ms to 60s, or \"off\""),
@@ -152,8 +182,8 @@ static ngx_adm_param_t  ngx_adm_event_keys[] = {
     ngx_adm_event_key(backend_5xx, switch, 0, NGX_ADM_ON,
                       "\"on\" or \"off\""),
 
-    ngx_adm_event_key(backend_follow, follow, 0, NGX_ADM_ON,
-                      "\"on\", \"off\" or \"dry\""),
+    ngx_adm_event_word(backend_follow, ngx_adm_event_follow,
+                       "\"on\", \"off\" or \"dry\""),
 
     ngx_adm_event_key(vwr_rate_min, number, 1, NGX_ADM_ROOM_RATE_MAX,
                       "a number from 1 to 1000000"),
@@ -222,7 +252,7 @@ ngx_adm_event_finish(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
 
         if (!(ecf->given & ((uint64_t) 1 << i))) {
             ngx_memcpy((u_char *) ecf + key[i].offset,
-                       (u_char *) dflt + key[i].offset, (size_t) key[i].post);
+                       (u_char *) dflt + key[i].offset, key[i].size);
         }
     }
 
@@ -467,23 +497,6 @@ ngx_adm_param_longest(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 
 
 static ngx_int_t
-ngx_adm_param_complete(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field)
-{
-    ngx_uint_t *complete = field;
-
-    if (ngx_adm_str_is(value, "user")) {
-        *complete = NGX_ADM_ON;
-        return NGX_OK;
-    }
-
-    *complete = NGX_ADM_OFF;
-
-    return ngx_adm_str_is(value, "off") ? NGX_OK : NGX_DECLINED;
-}
-
-
-static ngx_int_t
 ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
     void *field)
 {
@@ -493,40 +506,6 @@ ngx_adm_param_date(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
     }
 
     return ngx_adm_rfc3339_read(value, field);
-}
-
-
-static ngx_int_t
-ngx_adm_param_order(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
-    void *field)
-{
-    ngx_uint_t *order = field;
-
-    if (ngx_adm_str_is(value, "draw")) {
-        *order = NGX_ADM_ORDER_DRAW;
-        return NGX_OK;
-    }
-
-    *order = NGX_ADM_ORDER_ARRIVAL;
-
-    return ngx_adm_str_is(value, "arrival") ? NGX_OK : NGX_DECLINED;
-}
-
-
-static ngx_int_t
-ngx_adm_param_lots(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
-    void *field)
-{
-    ngx_uint_t *lots = field;
-
-    if (ngx_adm_str_is(value, "user")) {
-        *lots = NGX_ADM_LOTS_USER;
-        return NGX_OK;
-    }
-
-    *lots = NGX_ADM_LOTS_VISITOR;
-
-    return ngx_adm_str_is(value, "visitor") ? NGX_OK : NGX_DECLINED;
 }
 
 

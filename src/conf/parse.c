@@ -135,8 +135,7 @@ ngx_adm_param_switch(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 {
     ngx_int_t  n;
 
-    n = ngx_adm_str_is(value, "standby") ? NGX_ADM_STANDBY
-                                         : ngx_adm_switch(value);
+    n = ngx_adm_switch(value);
 
     if (n == NGX_DECLINED || n < param->min || n > param->max) {
         return NGX_DECLINED;

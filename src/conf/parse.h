@@ -37,6 +37,7 @@ struct ngx_adm_param_s {
     ngx_str_t           name;
     ngx_adm_read_pt     read;
     size_t              offset;      /* of the field */
+    size_t              size;
     int64_t             min;
     int64_t             max;
     void               *post;        /* the reader's */
@@ -46,9 +47,10 @@ struct ngx_adm_param_s {
 /* a parameter, whose field is a member of ngx_adm_..._t; and a table's end */
 #define ngx_adm_param(type, name, member, read, min, max, post, allowed)      \
     { ngx_string(#name), ngx_adm_param_##read,                                \
-      offsetof(ngx_adm_##type##_t, member), min, max, post, allowed }
+      offsetof(ngx_adm_##type##_t, member),                                   \
+      sizeof(((ngx_adm_##type##_t *) NULL)->member), min, max, post, allowed }
 
-#define ngx_adm_params_end  { ngx_null_string, NULL, 0, 0, 0, NULL, NULL }
+#define ngx_adm_params_end  { ngx_null_string, NULL, 0, 0, 0, 0, NULL, NULL }
 
 /* those of a directive */
 typedef struct {
@@ -125,11 +127,8 @@ ngx_int_t ngx_adm_param_string(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 
 
-/* of events, int64_t from min to max: hundredths of a percent, or "off", 0;
-   ngx_uint_t: NGX_ADM_BACKEND_* */
+/* of events, int64_t from min to max: hundredths of a percent, or "off", 0 */
 ngx_int_t ngx_adm_param_percent(ngx_conf_t *cf, ngx_adm_param_t *param,
-    ngx_str_t *value, void *field);
-ngx_int_t ngx_adm_param_follow(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 
 

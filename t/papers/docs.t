@@ -73,12 +73,13 @@ sub event_keys () {
     my %set = $set =~ /ecf->(\w+) = ([\w-]+);/g;
     my %key;
 
-    while ($code =~ /^    \w+_event_key\((\w+), (\w+),/mg) {
-        my ($name, $type) = ($1, $2);
+    while ($code =~ /^    \w+_event_(key|word)\((\w+), (\w+),/mg) {
+        my ($kind, $name, $type) = ($1, $2, $3);
         my $value = $set{$name} // -1;
 
-        $key{$name} = $type =~ /^(?:switch|complete|order|follow)$/ ? lc $value =~ s/.*_//r
-                    : $value eq '-1'    ? 'none'
+        $key{$name} = $value eq '-1'    ? 'none'
+                    : $kind eq 'word' || $type eq 'switch'
+                                        ? lc $value =~ s/.*_//r
                     : $type eq 'time'   ? $value / 1000 . 's'
                     :                     $value;
     }
