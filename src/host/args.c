@@ -229,6 +229,43 @@ ngx_adm_reply_numbers(redisReply *reply, int64_t *v, ngx_uint_t n,
 }
 
 
+ngx_uint_t
+ngx_adm_reply_is_list(redisReply *reply, const char *types)
+{
+    size_t       i, n;
+    redisReply  *element;
+
+    n = ngx_strlen(types);
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % n) {
+        return 0;
+    }
+
+    for (i = 0; i < reply->elements; i++) {
+        element = reply->element[i];
+
+        if (types[i % n] == 's') {
+
+            if (element->type != REDIS_REPLY_STRING) {
+                return 0;
+            }
+
+            continue;
+        }
+
+        if (element->type != REDIS_REPLY_INTEGER
+            || (types[i % n] == 'n'
+                && (element->integer < 0
+                    || element->integer > NGX_ADM_NUMBER_MAX)))
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 ngx_int_t
 ngx_adm_reply_event(redisReply *element, ngx_str_t *id, u_char *buf)
 {

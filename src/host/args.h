@@ -71,6 +71,13 @@ ngx_int_t ngx_adm_reply_numbers(redisReply *reply, int64_t *v, ngx_uint_t n,
 
 
 /*
+ * Whether an element is a list of rows, of elements of these types: "i" an
+ * integer, "n" one from 0 to NGX_ADM_NUMBER_MAX, "s" a text.
+ */
+ngx_uint_t ngx_adm_reply_is_list(redisReply *reply, const char *types);
+
+
+/*
  * An element that is to be the id of an event: *id becomes it, in lower case
  * and in buf of NGX_ADM_EVENT_MAX bytes.  NGX_DECLINED: it is none.
  */

@@ -36,21 +36,18 @@
 static void ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did);
 static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
-static ngx_int_t ngx_adm_queue_reply_members(redisReply *reply,
-    ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_points(redisReply *reply,
-    ngx_adm_queue_reply_t *r);
-static ngx_int_t ngx_adm_queue_reply_gone(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
     ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_invalid(void);
 
 
 ngx_int_t
 ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
     ngx_adm_queue_reply_t *r)
 {
-    redisReply  *revoked, *did, *members, *points, *gone;
+    redisReply  **element;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_STEP_COUNT
                                       - NGX_ADM_REPLY_QUEUE_COUNT)
@@ -59,11 +56,10 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
         return NGX_ERROR;
     }
 
-    revoked = reply->element[NGX_ADM_REPLY_QUEUE_STEP_REVOKED];
-    did = reply->element[NGX_ADM_REPLY_QUEUE_STEP_STEP];
+    element = reply->element;
 
-    if (ngx_adm_queue_reply_revoked(revoked, event, keep,
-                                    &r->state.revoked) != NGX_OK)
+    if (ngx_adm_queue_reply_revoked(element[NGX_ADM_REPLY_QUEUE_STEP_REVOKED],
+                                    event, keep, &r->state.revoked) != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: the revocations of event \"%V\" in redis "
@@ -71,15 +67,15 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
         return NGX_ERROR;
     }
 
-    members = reply->element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
+    r->members = element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
+    r->points = element[NGX_ADM_REPLY_QUEUE_STEP_POINTS];
+    r->gone = element[NGX_ADM_REPLY_QUEUE_STEP_GONE];
 
-    points = reply->element[NGX_ADM_REPLY_QUEUE_STEP_POINTS];
-    gone = reply->element[NGX_ADM_REPLY_QUEUE_STEP_GONE];
-
-    if (ngx_adm_queue_reply_members(members, r) != NGX_OK
-        || ngx_adm_queue_reply_list(did, r) != NGX_OK
-        || ngx_adm_queue_reply_points(points, r) != NGX_OK
-        || ngx_adm_queue_reply_gone(gone, r) != NGX_OK)
+    if (!ngx_adm_reply_is_list(r->members, "s")
+        || !ngx_adm_reply_is_list(r->gone, "si")
+        || ngx_adm_queue_reply_list(element[NGX_ADM_REPLY_QUEUE_STEP_STEP], r)
+           != NGX_OK
+        || ngx_adm_queue_reply_points(r->points, r) != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: what a step did is not what redis answers");
@@ -93,7 +89,6 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
 ngx_int_t
 ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r)
 {
-    size_t       i;
     redisReply  *back, *again;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_BEAT_COUNT
@@ -108,31 +103,15 @@ ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     if (back->type != REDIS_REPLY_INTEGER
         || back->integer < 0
-        || again->type != REDIS_REPLY_ARRAY)
+        || !ngx_adm_reply_is_list(again, "n"))
     {
-        goto invalid;
-    }
-
-    for (i = 0; i < again->elements; i++) {
-
-        if (again->element[i]->type != REDIS_REPLY_INTEGER
-            || again->element[i]->integer < 0)
-        {
-            goto invalid;
-        }
+        return ngx_adm_queue_reply_invalid();
     }
 
     r->tally.n[NGX_ADM_TALLY_PLACES] = back->integer;
     r->answer.again = again;
 
     return NGX_OK;
-
-invalid:
-
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
-                  "script got an answer that is not its own from redis");
-
-    return NGX_ERROR;
 }
 
 
@@ -140,7 +119,6 @@ ngx_int_t
 ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
 {
     size_t       i;
-    int64_t      n;
     redisReply  *joined, *stands;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_JOIN_COUNT
@@ -155,25 +133,16 @@ ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     if (joined->type != REDIS_REPLY_INTEGER
         || joined->integer < 0
-        || stands->type != REDIS_REPLY_ARRAY
+        || !ngx_adm_reply_is_list(stands, "n")
         || stands->elements % NGX_ADM_QUEUE_STANDS)
     {
-        goto invalid;
+        return ngx_adm_queue_reply_invalid();
     }
 
-    for (i = 0; i < stands->elements; i++) {
+    for (i = 0; i < stands->elements; i += NGX_ADM_QUEUE_STANDS) {
 
-        if (stands->element[i]->type != REDIS_REPLY_INTEGER) {
-            goto invalid;
-        }
-
-        n = stands->element[i]->integer;
-
-        if (n < 0
-            || n > NGX_ADM_NUMBER_MAX
-            || (i % NGX_ADM_QUEUE_STANDS == 0 && n > NGX_ADM_QUEUE_SOLD_OUT))
-        {
-            goto invalid;
+        if (stands->element[i]->integer > NGX_ADM_QUEUE_SOLD_OUT) {
+            return ngx_adm_queue_reply_invalid();
         }
     }
 
@@ -181,13 +150,6 @@ ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
     r->answer.stands = stands;
 
     return NGX_OK;
-
-invalid:
-
-    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
-                  "script got an answer that is not its own from redis");
-
-    return NGX_ERROR;
 }
 
 
@@ -217,9 +179,7 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_EPOCH])
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLEAR]))
     {
-        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
-                      "script got an answer that is not its own from redis");
-        return NGX_ERROR;
+        return ngx_adm_queue_reply_invalid();
     }
 
     ngx_memzero(r, sizeof(ngx_adm_queue_reply_t));
@@ -305,6 +265,16 @@ ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did)
 }
 
 
+static ngx_int_t
+ngx_adm_queue_reply_invalid(void)
+{
+    ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "admission: a queue "
+                  "script got an answer that is not its own from redis");
+
+    return NGX_ERROR;
+}
+
+
 /* what a step did; how long who got in waited is counted */
 
 static ngx_int_t
@@ -323,15 +293,8 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     waited = reply->element[NGX_ADM_DID_QUEUE_STEP_WAITED];
 
-    if (waited->type != REDIS_REPLY_ARRAY) {
+    if (!ngx_adm_reply_is_list(waited, "i")) {
         return NGX_ERROR;
-    }
-
-    for (i = 0; i < waited->elements; i++) {
-
-        if (waited->element[i]->type != REDIS_REPLY_INTEGER) {
-            return NGX_ERROR;
-        }
     }
 
     for (i = 0; i < waited->elements; i++) {
@@ -379,11 +342,9 @@ ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
     size_t    i;
     int64_t   n, rest, score;
 
-    if (reply->type != REDIS_REPLY_ARRAY) {
+    if (!ngx_adm_reply_is_list(reply, "i")) {
         return NGX_ERROR;
     }
-
-    r->points = reply;
 
     if (r->told < 0) {
         return reply->elements ? NGX_ERROR : NGX_OK;
@@ -408,62 +369,12 @@ ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     for (i = 0; i < reply->elements; i++) {
 
-        if (reply->element[i]->type != REDIS_REPLY_INTEGER
-            || reply->element[i]->integer < score)
-        {
+        if (reply->element[i]->integer < score) {
             return NGX_ERROR;
         }
 
         score = reply->element[i]->integer;
     }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_adm_queue_reply_gone(redisReply *reply, ngx_adm_queue_reply_t *r)
-{
-    size_t  i;
-
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 2) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < reply->elements; i += 2) {
-
-        if (reply->element[i]->type != REDIS_REPLY_STRING
-            || reply->element[i + 1]->type != REDIS_REPLY_INTEGER)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    r->gone = reply;
-
-    return NGX_OK;
-}
-
-
-/* users, who are read when the answer is taken for the host */
-
-static ngx_int_t
-ngx_adm_queue_reply_members(redisReply *reply, ngx_adm_queue_reply_t *r)
-{
-    size_t  i;
-
-    if (reply->type != REDIS_REPLY_ARRAY) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < reply->elements; i++) {
-
-        if (reply->element[i]->type != REDIS_REPLY_STRING) {
-            return NGX_ERROR;
-        }
-    }
-
-    r->members = reply;
 
     return NGX_OK;
 }

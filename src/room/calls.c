@@ -489,18 +489,13 @@ ngx_adm_room_calls_gaps(ngx_adm_room_call_t *vc, redisReply *reply,
 
     gaps = reply->element[NGX_ADM_REPLY_VWR_STEP_GAPS];
 
-    if (gaps->type != REDIS_REPLY_ARRAY) {
+    if (!ngx_adm_reply_is_list(gaps, "ii")) {
         return;
     }
 
     n = ngx_min(gaps->elements / 2, NGX_ADM_COMERS_GAPS);
 
     for (i = 0; i < 2 * n; i++) {
-
-        if (gaps->element[i]->type != REDIS_REPLY_INTEGER) {
-            return;
-        }
-
         pairs[i] = gaps->element[i]->integer;
     }
 
