@@ -10,7 +10,7 @@
 #include <ngx_core.h>
 
 #include "../base/clock.h"
-#include "event_node.h"
+#include "few.h"
 #include "follow.h"
 #include "streams.h"
 #include "tally.h"
@@ -43,10 +43,8 @@ typedef struct {
 
 
 typedef struct {
-    ngx_uint_t              n;
     ngx_uint_t              deaths;      /* workers that were killed */
-    ngx_rbtree_t            tree;
-    ngx_rbtree_node_t       sentinel;
+    ngx_adm_few_t           few;
 } ngx_adm_follows_t;
 
 
@@ -59,6 +57,8 @@ static void ngx_adm_follow_use(ngx_adm_zone_t *zone);
 static void ngx_adm_follow_free_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 static void ngx_adm_follow_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
+static void ngx_adm_follow_copy_event(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, void *node, void *data);
 static ngx_adm_follow_node_t *ngx_adm_follow_of_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 static ngx_adm_follow_node_t *ngx_adm_follow_find_locked(ngx_adm_zone_t *zone,
@@ -82,14 +82,7 @@ ngx_adm_zone_part_t  ngx_adm_follow_part = {
 static void
 ngx_adm_follow_empty(ngx_adm_zone_t *zone)
 {
-    ngx_adm_follows_t  *follows;
-
-    follows = ngx_adm_follows(zone);
-
-    follows->n = 0;
-
-    ngx_rbtree_init(&follows->tree, &follows->sentinel,
-                    ngx_rbtree_insert_value);
+    ngx_adm_few_empty(&ngx_adm_follows(zone)->few);
 }
 
 
@@ -115,10 +108,7 @@ ngx_adm_follow_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
     ngx_adm_follow_node_t  *fn;
 
-    fn = (en && ngx_adm_follows(zone)->n)
-         ? (ngx_adm_follow_node_t *)
-               ngx_adm_event_find_locked(&ngx_adm_follows(zone)->tree, en)
-         : NULL;
+    fn = ngx_adm_few_of_locked(&ngx_adm_follows(zone)->few, en);
 
     if (fn) {
         ngx_adm_measure_deaths_locked(&fn->measure,
@@ -145,59 +135,34 @@ ngx_adm_follow_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
     fn = ngx_adm_follow_of_locked(zone, en);
 
     if (fn) {
-        ngx_adm_follows(zone)->n--;
-
-        ngx_rbtree_delete(&ngx_adm_follows(zone)->tree, &fn->node);
-        ngx_slab_free_locked(zone->shpool, fn);
+        ngx_adm_few_free_locked(zone, &ngx_adm_follows(zone)->few, fn);
     }
 }
 
 
-/* as ngx_adm_record_copy() does; what is under way ends in the zone before */
-
 static void
 ngx_adm_follow_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
 {
-    ngx_str_t               id;
-    ngx_uint_t              step;
-    ngx_rbtree_key_t        last;
-    ngx_rbtree_node_t      *node;
-    ngx_adm_event_node_t   *en, *oen;
-    ngx_adm_follow_node_t  *fn, *ofn;
+    ngx_adm_few_copy(zone, ozone, &ngx_adm_follows(ozone)->few,
+                     ngx_adm_follow_copy_event, NULL);
+}
 
-    step = 0;
-    last = 0;
 
-    ngx_adm_zone_lock(ozone);
+/* what is under way ends in the zone before */
 
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_follows(ozone)->tree,
-                                              last);
-        if (node == NULL) {
-            break;
-        }
+static void
+ngx_adm_follow_copy_event(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    void *node, void *data)
+{
+    ngx_adm_follow_node_t  *fn, *ofn = node;
 
-        last = node->key;
+    fn = ngx_adm_follow_new_locked(zone, en);
 
-        ofn = (ngx_adm_follow_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-        fn = en ? ngx_adm_follow_new_locked(zone, en) : NULL;
-
-        if (fn) {
-            fn->told = ofn->told;
-            fn->known = ofn->known;
-            ngx_memcpy(fn->points, ofn->points, sizeof(fn->points));
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
+    if (fn) {
+        fn->told = ofn->told;
+        fn->known = ofn->known;
+        ngx_memcpy(fn->points, ofn->points, sizeof(fn->points));
     }
-
-    ngx_adm_zone_unlock(ozone);
 }
 
 
@@ -209,7 +174,7 @@ ngx_adm_follow_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
     follows = ngx_adm_follows(zone);
 
-    if ((follows->n + 1) * sizeof(ngx_adm_follow_node_t)
+    if ((follows->few.n + 1) * sizeof(ngx_adm_follow_node_t)
         > zone->sh->size / NGX_ADM_FOLLOW_SHARE
         && !ngx_adm_follow_evict_locked(zone))
     {
@@ -226,8 +191,7 @@ ngx_adm_follow_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
         fn->measure.taken = ngx_current_msec;
         fn->measure.deaths = follows->deaths;
 
-        ngx_adm_event_keep_locked(&follows->tree, &fn->node, en);
-        follows->n++;
+        ngx_adm_few_add_locked(&follows->few, fn, en);
     }
 
     return fn;
@@ -239,24 +203,19 @@ ngx_adm_follow_evict_locked(ngx_adm_zone_t *zone)
 {
     ngx_uint_t              i;
     ngx_rbtree_key_t        key;
-    ngx_rbtree_node_t      *node;
     ngx_adm_follow_node_t  *fn;
 
     key = 0;
 
     for (i = 0; i < NGX_ADM_FOLLOW_CHUNK; i++) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_follows(zone)->tree,
-                                              key);
-        if (node == NULL) {
+        fn = ngx_adm_few_next_locked(&ngx_adm_follows(zone)->few, &key);
+
+        if (fn == NULL) {
             break;
         }
 
-        key = node->key;
-        fn = (ngx_adm_follow_node_t *) node;
-
         if (ngx_adm_since(fn->used) > NGX_ADM_FOLLOW_GONE) {
-            ngx_adm_follow_free_locked(zone,
-                               (ngx_adm_event_node_t *) (uintptr_t) node->key);
+            ngx_adm_follow_free_locked(zone, ngx_adm_few_event(fn));
             return 1;
         }
     }
@@ -394,7 +353,7 @@ ngx_adm_follow_get(ngx_str_t *event, ngx_adm_followed_t *followed)
     rc = NGX_DECLINED;
     zone = ngx_adm_zone;
 
-    if (ngx_adm_follows(zone)->n == 0) {
+    if (ngx_adm_follows(zone)->few.n == 0) {
         return NGX_DECLINED;
     }
 
@@ -427,7 +386,7 @@ ngx_adm_follow_history(ngx_str_t *event, ngx_adm_follow_point_t *points)
     n = 0;
     zone = ngx_adm_zone;
 
-    if (ngx_adm_follows(zone)->n == 0) {
+    if (ngx_adm_follows(zone)->few.n == 0) {
         return 0;
     }
 
@@ -456,13 +415,13 @@ ngx_adm_follow_history(ngx_str_t *event, ngx_adm_follow_point_t *points)
 void
 ngx_adm_follow_due(ngx_pool_t *pool, ngx_array_t *ids, ngx_rbtree_key_t *key)
 {
-    ngx_uint_t          i;
-    ngx_adm_zone_t     *zone;
-    ngx_rbtree_node_t  *node;
+    ngx_uint_t              i;
+    ngx_adm_zone_t         *zone;
+    ngx_adm_follow_node_t  *fn;
 
     zone = ngx_adm_zone;
 
-    if (ngx_adm_follows(zone)->n == 0) {
+    if (ngx_adm_follows(zone)->few.n == 0) {
         *key = 0;
         return;
     }
@@ -470,18 +429,16 @@ ngx_adm_follow_due(ngx_pool_t *pool, ngx_array_t *ids, ngx_rbtree_key_t *key)
     ngx_adm_zone_lock(zone);
 
     for (i = 0; i < NGX_ADM_FOLLOW_CHUNK; i++) {
-        node = ngx_adm_event_after_key_locked(&ngx_adm_follows(zone)->tree,
-                                              *key);
-        if (node == NULL) {
+        fn = ngx_adm_few_next_locked(&ngx_adm_follows(zone)->few, key);
+
+        if (fn == NULL) {
             *key = 0;
             break;
         }
 
-        *key = node->key;
-
-        if (ngx_adm_follow_is_due((ngx_adm_follow_node_t *) node)
-            && ngx_adm_event_push_locked(pool, ids,
-                   (ngx_adm_event_node_t *) (uintptr_t) node->key) != NGX_OK)
+        if (ngx_adm_follow_is_due(fn)
+            && ngx_adm_event_push_locked(pool, ids, ngx_adm_few_event(fn))
+               != NGX_OK)
         {
             break;
         }

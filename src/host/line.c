@@ -21,6 +21,7 @@
 #include "../base/clock.h"
 #include "../token/claims.h"
 #include "event_state.h"
+#include "few.h"
 #include "line.h"
 #include "room_state.h"
 #include "tally.h"
@@ -79,8 +80,7 @@ typedef struct {
     ngx_uint_t                  through;        /* that would have been refused,
                                                    of all events */
     u_char                     *filter;         /* NULL: there is none yet */
-    ngx_rbtree_t                tree;           /* of events */
-    ngx_rbtree_node_t           sentinel;
+    ngx_adm_few_t               few;
 } ngx_adm_lines_t;
 
 
@@ -122,8 +122,7 @@ ngx_adm_lines_empty(ngx_adm_zone_t *zone)
     lines->filter = NULL;
     lines->generation++;
 
-    ngx_rbtree_init(&lines->tree, &lines->sentinel,
-                    ngx_rbtree_insert_value);
+    ngx_adm_few_empty(&lines->few);
 }
 
 
@@ -168,13 +167,14 @@ ngx_adm_lines_make_locked(ngx_adm_zone_t *zone)
 static void
 ngx_adm_line_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    ngx_rbtree_node_t  *node;
+    ngx_adm_few_t   *few;
+    ngx_adm_line_t  *line;
 
-    node = ngx_adm_event_find_locked(&ngx_adm_lines(zone)->tree, en);
+    few = &ngx_adm_lines(zone)->few;
+    line = ngx_adm_few_of_locked(few, en);
 
-    if (node) {
-        ngx_rbtree_delete(&ngx_adm_lines(zone)->tree, node);
-        ngx_slab_free_locked(zone->shpool, node);
+    if (line) {
+        ngx_adm_few_free_locked(zone, few, line);
     }
 }
 
@@ -375,7 +375,7 @@ ngx_adm_line_from(ngx_str_t *event, ngx_adm_line_scan_t *scan)
         line = ngx_adm_zone_alloc_locked(zone, sizeof(ngx_adm_line_t));
 
         if (line) {
-            ngx_adm_event_keep_locked(&lines->tree, &line->node, en);
+            ngx_adm_few_add_locked(&lines->few, line, en);
         }
     }
 
@@ -540,7 +540,7 @@ ngx_adm_line_unknown_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
     lines = ngx_adm_lines(zone);
 
-    line = (ngx_adm_line_t *) ngx_adm_event_find_locked(&lines->tree, en);
+    line = ngx_adm_few_of_locked(&lines->few, en);
 
     return line
            && line->known
@@ -555,7 +555,5 @@ ngx_adm_line_of_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
 {
     *en = ngx_adm_event_lookup_locked(zone, event);
 
-    return *en ? (ngx_adm_line_t *)
-                     ngx_adm_event_find_locked(&ngx_adm_lines(zone)->tree, *en)
-               : NULL;
+    return ngx_adm_few_of_locked(&ngx_adm_lines(zone)->few, *en);
 }

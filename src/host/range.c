@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 
 #include "../base/text.h"
+#include "few.h"
 #include "follow.h"
 #include "hold.h"
 #include "range.h"
@@ -28,10 +29,8 @@ typedef struct {
 
 
 typedef struct {
-    ngx_rbtree_t       tree;
-    ngx_rbtree_node_t  sentinel;
+    ngx_adm_few_t      few;
     ngx_queue_t        queue;
-    size_t             bytes;
 } ngx_adm_ranges_t;
 
 
@@ -63,14 +62,9 @@ ngx_adm_zone_part_t  ngx_adm_range_part = {
 static void
 ngx_adm_range_empty(ngx_adm_zone_t *zone)
 {
-    ngx_adm_ranges_t  *ranges;
+    ngx_queue_init(&ngx_adm_ranges(zone)->queue);
 
-    ranges = ngx_adm_ranges(zone);
-
-    ranges->bytes = 0;
-
-    ngx_queue_init(&ranges->queue);
-    ngx_rbtree_init(&ranges->tree, &ranges->sentinel, ngx_rbtree_insert_value);
+    ngx_adm_few_empty(&ngx_adm_ranges(zone)->few);
 }
 
 
@@ -109,24 +103,16 @@ ngx_adm_range_event_free(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 static void
 ngx_adm_range_free_locked(ngx_adm_zone_t *zone, ngx_adm_range_node_t *rn)
 {
-    ngx_adm_ranges_t  *ranges;
-
-    ranges = ngx_adm_ranges(zone);
-
-    ngx_rbtree_delete(&ranges->tree, &rn->node);
     ngx_queue_remove(&rn->queue);
-    ngx_slab_free_locked(zone->shpool, rn);
 
-    ranges->bytes -= sizeof(ngx_adm_range_node_t);
+    ngx_adm_few_free_locked(zone, &ngx_adm_ranges(zone)->few, rn);
 }
 
 
 static ngx_adm_range_node_t *
 ngx_adm_range_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    return en ? (ngx_adm_range_node_t *)
-                    ngx_adm_event_find_locked(&ngx_adm_ranges(zone)->tree, en)
-              : NULL;
+    return ngx_adm_few_of_locked(&ngx_adm_ranges(zone)->few, en);
 }
 
 
@@ -140,7 +126,7 @@ ngx_adm_range_make_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
     ranges = ngx_adm_ranges(zone);
 
-    if (ranges->bytes + sizeof(ngx_adm_range_node_t)
+    if ((ranges->few.n + 1) * sizeof(ngx_adm_range_node_t)
             > zone->sh->size / NGX_ADM_RANGE_SHARE
         && !ngx_adm_range_yield(zone))
     {
@@ -152,10 +138,8 @@ ngx_adm_range_make_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
         return NULL;
     }
 
-    ngx_adm_event_keep_locked(&ranges->tree, &rn->node, en);
+    ngx_adm_few_add_locked(&ranges->few, rn, en);
     ngx_queue_insert_head(&ranges->queue, &rn->queue);
-
-    ranges->bytes += sizeof(ngx_adm_range_node_t);
 
     return rn;
 }

@@ -10,7 +10,7 @@
 #include <ngx_core.h>
 
 #include "../base/clock.h"
-#include "event_node.h"
+#include "few.h"
 #include "record.h"
 #include "unlisted.h"
 
@@ -23,10 +23,8 @@ typedef struct {
 
 
 typedef struct {
-    ngx_uint_t           n;
+    ngx_adm_few_t        few;
     size_t               bytes;          /* that they take */
-    ngx_rbtree_t         tree;
-    ngx_rbtree_node_t    sentinel;
 } ngx_adm_records_t;
 
 
@@ -51,11 +49,9 @@ static void ngx_adm_records_empty(ngx_adm_zone_t *zone);
 static void ngx_adm_records_free_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 static void ngx_adm_records_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
-static void ngx_adm_record_copy(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
-    ngx_adm_zone_t *ozone);
+static void ngx_adm_record_copy(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    void *node, void *data);
 static size_t ngx_adm_record_size(ngx_adm_record_t *record, void *value);
-static ngx_adm_record_node_t *ngx_adm_record_find_locked(
-    ngx_adm_record_t *record, ngx_adm_zone_t *zone, ngx_adm_event_node_t *en);
 static void ngx_adm_record_free_locked(ngx_adm_record_t *record,
     ngx_adm_zone_t *zone, ngx_adm_event_node_t *en);
 static ngx_adm_record_node_t *ngx_adm_record_new_locked(
@@ -98,11 +94,9 @@ ngx_adm_records_empty(ngx_adm_zone_t *zone)
     for (record = ngx_adm_records; *record; record++) {
         records = ngx_adm_records_of(zone, *record);
 
-        records->n = 0;
         records->bytes = 0;
 
-        ngx_rbtree_init(&records->tree, &records->sentinel,
-                        ngx_rbtree_insert_value);
+        ngx_adm_few_empty(&records->few);
     }
 }
 
@@ -124,61 +118,24 @@ ngx_adm_records_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
     ngx_adm_record_t  **record;
 
     for (record = ngx_adm_records; *record; record++) {
-        ngx_adm_record_copy(*record, zone, ozone);
+        ngx_adm_few_copy(zone, ozone, &ngx_adm_records_of(ozone, *record)->few,
+                         ngx_adm_record_copy, *record);
     }
 }
 
 
-/*
- * Those of events that the new zone has.  While others have the lock any of
- * them may go or come: the next one is the first by a later key.
- */
-
 static void
-ngx_adm_record_copy(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
-    ngx_adm_zone_t *ozone)
+ngx_adm_record_copy(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en, void *node,
+    void *data)
 {
-    ngx_str_t               id;
-    ngx_uint_t              step;
-    ngx_rbtree_t           *tree;
-    ngx_rbtree_key_t        last;
-    ngx_rbtree_node_t      *node;
-    ngx_adm_event_node_t   *en, *oen;
-    ngx_adm_record_node_t  *orn;
+    ngx_adm_record_t       *record = data;
+    ngx_adm_record_node_t  *orn = node;
 
-    step = 0;
-    last = 0;
-    tree = &ngx_adm_records_of(ozone, record)->tree;
-
-    ngx_adm_zone_lock(ozone);
-
-    for ( ;; ) {
-        node = ngx_adm_event_after_key_locked(tree, last);
-        if (node == NULL) {
-            break;
-        }
-
-        last = node->key;
-
-        orn = (ngx_adm_record_node_t *) node;
-        oen = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
-        id.len = oen->len;
-        id.data = oen->id;
-
-        en = ngx_adm_event_lookup_locked(zone, &id);
-
-        if (en
-            && ngx_adm_record_new_locked(record, zone, en, orn->value)
-            && record->noted_locked)
-        {
-            record->noted_locked(zone, en, orn->value);
-        }
-
-        (void) ngx_adm_zone_step_locked(ozone, &step);
+    if (ngx_adm_record_new_locked(record, zone, en, orn->value)
+        && record->noted_locked)
+    {
+        record->noted_locked(zone, en, orn->value);
     }
-
-    ngx_adm_zone_unlock(ozone);
 }
 
 
@@ -192,28 +149,13 @@ ngx_adm_record_size(ngx_adm_record_t *record, void *value)
 }
 
 
-static ngx_adm_record_node_t *
-ngx_adm_record_find_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en)
-{
-    ngx_adm_records_t  *records;
-
-    records = ngx_adm_records_of(zone, record);
-
-    return (en && records->n)
-           ? (ngx_adm_record_node_t *)
-                 ngx_adm_event_find_locked(&records->tree, en)
-           : NULL;
-}
-
-
 void *
 ngx_adm_record_of_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en)
 {
     ngx_adm_record_node_t  *rn;
 
-    rn = ngx_adm_record_find_locked(record, zone, en);
+    rn = ngx_adm_few_of_locked(&ngx_adm_records_of(zone, record)->few, en);
 
     return rn ? rn->value : NULL;
 }
@@ -226,7 +168,7 @@ ngx_adm_record_free_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
     ngx_adm_records_t      *records;
     ngx_adm_record_node_t  *rn;
 
-    rn = ngx_adm_record_find_locked(record, zone, en);
+    rn = ngx_adm_few_of_locked(&ngx_adm_records_of(zone, record)->few, en);
 
     if (rn == NULL) {
         return;
@@ -234,11 +176,9 @@ ngx_adm_record_free_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
 
     records = ngx_adm_records_of(zone, record);
 
-    records->n--;
     records->bytes -= ngx_adm_record_size(record, rn->value);
 
-    ngx_rbtree_delete(&records->tree, &rn->node);
-    ngx_slab_free_locked(zone->shpool, rn);
+    ngx_adm_few_free_locked(zone, &records->few, rn);
 
     if (record->noted_locked) {
         record->noted_locked(zone, en, NULL);
@@ -268,12 +208,11 @@ ngx_adm_record_new_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
     }
 
     if (rn) {
-        records->n++;
         records->bytes += size;
 
         ngx_memcpy(rn->value, value, ngx_adm_record_kept(record, value));
 
-        ngx_adm_event_keep_locked(&records->tree, &rn->node, en);
+        ngx_adm_few_add_locked(&records->few, rn, en);
     }
 
     return rn;
@@ -288,7 +227,7 @@ ngx_adm_record_get(ngx_adm_record_t *record, ngx_str_t *event, void *value)
 
     zone = ngx_adm_zone;
 
-    if (ngx_adm_records_of(zone, record)->n == 0) {
+    if (ngx_adm_records_of(zone, record)->few.n == 0) {
         return NGX_DECLINED;
     }
 
@@ -314,7 +253,7 @@ ngx_adm_record_version(ngx_adm_record_t *record, ngx_str_t *event)
 
     zone = ngx_adm_zone;
 
-    if (ngx_adm_records_of(zone, record)->n == 0) {
+    if (ngx_adm_records_of(zone, record)->few.n == 0) {
         return 0;
     }
 
@@ -333,7 +272,7 @@ ngx_adm_record_version(ngx_adm_record_t *record, ngx_str_t *event)
 ngx_uint_t
 ngx_adm_record_any(ngx_adm_record_t *record)
 {
-    return ngx_adm_records_of(ngx_adm_zone, record)->n != 0;
+    return ngx_adm_records_of(ngx_adm_zone, record)->few.n != 0;
 }
 
 
@@ -348,7 +287,7 @@ ngx_adm_record_note(ngx_adm_record_t *record, ngx_str_t *event, void *value)
     zone = ngx_adm_zone;
     makes = ngx_adm_record_makes(record, value);
 
-    if (!makes && ngx_adm_records_of(zone, record)->n == 0) {
+    if (!makes && ngx_adm_records_of(zone, record)->few.n == 0) {
         return NGX_OK;
     }
 
@@ -391,7 +330,7 @@ ngx_adm_record_take_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
     ngx_uint_t              makes, keeps;
     ngx_adm_record_node_t  *rn;
 
-    rn = ngx_adm_record_find_locked(record, zone, en);
+    rn = ngx_adm_few_of_locked(&ngx_adm_records_of(zone, record)->few, en);
 
     if (rn && record->merge) {
         record->merge(rn->value, value);
@@ -454,41 +393,33 @@ ngx_adm_record_next(ngx_adm_record_t *record, ngx_pool_t *pool,
     ngx_array_t *ids, ngx_uint_t max, ngx_rbtree_key_t *key)
 {
     ngx_uint_t              n;
-    ngx_adm_zone_t         *zone;
-    ngx_rbtree_t           *tree;
-    ngx_rbtree_node_t      *node;
-    ngx_adm_event_node_t   *en;
+    ngx_adm_few_t          *few;
     ngx_adm_record_node_t  *rn;
 
-    zone = ngx_adm_zone;
+    few = &ngx_adm_records_of(ngx_adm_zone, record)->few;
 
-    if (ngx_adm_records_of(zone, record)->n == 0) {
+    if (few->n == 0) {
         return 0;
     }
 
-    tree = &ngx_adm_records_of(zone, record)->tree;
-
-    ngx_adm_zone_lock(zone);
+    ngx_adm_zone_lock(ngx_adm_zone);
 
     for (n = 0; n < max; n++) {
-        node = ngx_adm_event_after_key_locked(tree, *key);
-        if (node == NULL) {
+        rn = ngx_adm_few_next_locked(few, key);
+
+        if (rn == NULL) {
             break;
         }
 
-        *key = node->key;
-
-        rn = (ngx_adm_record_node_t *) node;
-        en = (ngx_adm_event_node_t *) (uintptr_t) node->key;
-
         if (ngx_adm_record_stands(record, rn->value)
-            && ngx_adm_event_push_locked(pool, ids, en) != NGX_OK)
+            && ngx_adm_event_push_locked(pool, ids, ngx_adm_few_event(rn))
+               != NGX_OK)
         {
             break;
         }
     }
 
-    ngx_adm_zone_unlock(zone);
+    ngx_adm_zone_unlock(ngx_adm_zone);
 
     return n;
 }

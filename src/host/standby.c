@@ -10,7 +10,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "event_node.h"
+#include "few.h"
 #include "standby.h"
 
 
@@ -50,15 +50,8 @@ typedef struct {
 } ngx_adm_standby_node_t;
 
 
-typedef struct {
-    ngx_rbtree_t                tree;
-    ngx_rbtree_node_t           sentinel;
-} ngx_adm_standbys_t;
-
-
 #define ngx_adm_standbys(zone)                                                \
-    ((ngx_adm_standbys_t *)                                                   \
-        ngx_adm_zone_data(zone, &ngx_adm_standby_part))
+    ((ngx_adm_few_t *) ngx_adm_zone_data(zone, &ngx_adm_standby_part))
 
 
 static void ngx_adm_standbys_empty(ngx_adm_zone_t *zone);
@@ -82,7 +75,7 @@ static void ngx_adm_standby_release_locked(ngx_adm_standby_node_t *sn,
 
 
 ngx_adm_zone_part_t  ngx_adm_standby_part = {
-    .size = sizeof(ngx_adm_standbys_t),
+    .size = sizeof(ngx_adm_few_t),
     .empty = ngx_adm_standbys_empty,
     .event_free = ngx_adm_standby_free_locked };
 
@@ -90,25 +83,19 @@ ngx_adm_zone_part_t  ngx_adm_standby_part = {
 static void
 ngx_adm_standbys_empty(ngx_adm_zone_t *zone)
 {
-    ngx_adm_standbys_t  *standbys;
-
-    standbys = ngx_adm_standbys(zone);
-
-    ngx_rbtree_init(&standbys->tree, &standbys->sentinel,
-                    ngx_rbtree_insert_value);
+    ngx_adm_few_empty(ngx_adm_standbys(zone));
 }
 
 
 static void
 ngx_adm_standby_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    ngx_rbtree_node_t  *node;
+    ngx_adm_standby_node_t  *sn;
 
-    node = ngx_adm_event_find_locked(&ngx_adm_standbys(zone)->tree, en);
+    sn = ngx_adm_few_of_locked(ngx_adm_standbys(zone), en);
 
-    if (node) {
-        ngx_rbtree_delete(&ngx_adm_standbys(zone)->tree, node);
-        ngx_slab_free_locked(zone->shpool, node);
+    if (sn) {
+        ngx_adm_few_free_locked(zone, ngx_adm_standbys(zone), sn);
     }
 }
 
@@ -122,7 +109,7 @@ static ngx_adm_standby_node_t *
 ngx_adm_standby_find_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
     ngx_adm_room_t **room)
 {
-    ngx_rbtree_t            *tree;
+    ngx_adm_few_t           *few;
     ngx_adm_event_node_t    *en;
     ngx_adm_standby_node_t  *sn;
 
@@ -133,9 +120,9 @@ ngx_adm_standby_find_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
     }
 
     *room = &en->room->room;
-    tree = &ngx_adm_standbys(zone)->tree;
+    few = ngx_adm_standbys(zone);
 
-    sn = (ngx_adm_standby_node_t *) ngx_adm_event_find_locked(tree, en);
+    sn = ngx_adm_few_of_locked(few, en);
 
     if (sn == NULL) {
         sn = ngx_adm_event_alloc_locked(zone, sizeof(ngx_adm_standby_node_t),
@@ -146,7 +133,7 @@ ngx_adm_standby_find_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
 
         sn->seen = -1;
 
-        ngx_adm_event_keep_locked(tree, &sn->node, en);
+        ngx_adm_few_add_locked(few, sn, en);
     }
 
     return sn;

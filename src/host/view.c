@@ -18,7 +18,7 @@
 #include <ngx_core.h>
 
 #include "../base/clock.h"
-#include "event_node.h"
+#include "few.h"
 #include "gone.h"
 #include "range.h"
 #include "view.h"
@@ -56,10 +56,8 @@ typedef struct {
 
 
 typedef struct {
-    ngx_rbtree_t                tree;
-    ngx_rbtree_node_t           sentinel;
+    ngx_adm_few_t               few;
     ngx_queue_t                 lru;
-    ngx_uint_t                  n;
     size_t                      bytes;      /* that their points take */
     ngx_uint_t                  serials;
 } ngx_adm_views_t;
@@ -102,10 +100,9 @@ ngx_adm_view_empty(ngx_adm_zone_t *zone)
 
     views = ngx_adm_views_of(zone);
 
-    ngx_rbtree_init(&views->tree, &views->sentinel, ngx_rbtree_insert_value);
+    ngx_adm_few_empty(&views->few);
     ngx_queue_init(&views->lru);
 
-    views->n = 0;
     views->bytes = 0;
 }
 
@@ -153,27 +150,15 @@ ngx_adm_view_free_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn)
     }
 
     ngx_queue_remove(&vn->lru);
-    ngx_rbtree_delete(&views->tree, &vn->node);
-    ngx_slab_free_locked(zone->shpool, vn);
+    ngx_adm_few_free_locked(zone, &views->few, vn);
     ngx_adm_gone_unuse_locked(zone);
-
-    views->n--;
 }
 
 
 static ngx_adm_view_node_t *
 ngx_adm_view_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {
-    ngx_adm_views_t  *views;
-
-    views = ngx_adm_views_of(zone);
-
-    /* of an event that is gone no more than the address is looked at */
-
-    return (en && views->n)
-           ? (ngx_adm_view_node_t *)
-                 ngx_adm_event_find_locked(&views->tree, en)
-           : NULL;
+    return ngx_adm_few_of_locked(&ngx_adm_views_of(zone)->few, en);
 }
 
 
@@ -215,9 +200,8 @@ ngx_adm_view_want_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
     vn->wanted = ngx_current_msec;
     vn->asked = ngx_current_msec - NGX_ADM_VIEW_RENEW;
 
-    ngx_adm_event_keep_locked(&views->tree, &vn->node, en);
+    ngx_adm_few_add_locked(&views->few, vn, en);
     ngx_queue_insert_head(&views->lru, &vn->lru);
-    views->n++;
 
     return vn;
 }
@@ -415,7 +399,7 @@ ngx_adm_view_gone(ngx_str_t *event, ngx_str_t *user, int64_t time)
     ngx_adm_event_node_t  *en;
     ngx_adm_gone_forgot_t  forgot;
 
-    if (ngx_adm_views_of(ngx_adm_zone)->n == 0) {
+    if (ngx_adm_views_of(ngx_adm_zone)->few.n == 0) {
         return;
     }
 
@@ -457,7 +441,7 @@ ngx_adm_view_from(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     zone = ngx_adm_zone;
 
-    if (ngx_adm_views_of(zone)->n == 0) {
+    if (ngx_adm_views_of(zone)->few.n == 0) {
         return;
     }
 
