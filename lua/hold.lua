@@ -1,7 +1,6 @@
 -- An operator holds an event, or lets it go: while it is held nobody is let in, in
 -- both tiers, and if that is asked for those inside do not pass the gate either,
--- while their sessions stand still.  The latest that anybody knows stands, so that
--- it outlives a loss of data.
+-- while their sessions stand still.  A record.
 --
 -- what: look, set (inside 1: those inside too), unset
 -- args: what inside
@@ -21,43 +20,33 @@
 -- Other scripts read of the state: hold; and still, up to when no slot ends of
 -- those who were in up to still_at.
 
-local key, state, call = KEY.hold, KEY.state, redis.call
+-- @include record_lib.lua
 
-local WEEK = 604800
-
-local time = call('TIME')
-local us = time[1] * 1000000 + time[2]
+local state, n = KEY.state, record.text
 local ms = math.floor(us / 1000)
-local far = us + 86400000000
 
-local function n(number)
-  return string.format('%.0f', number)
-end
-
-local known = call('HMGET', key, 'version', 'held', 'since', 'still')
+local known = call('HMGET', KEY.hold, 'version', 'held', 'since', 'still')
 local version, held = (known[1] or 0) + 0, (known[2] or 0) + 0
 local since, still = (known[3] or 0) + 0, (known[4] or 0) + 0
-local changed = false
 
-if version > far then
+if version > FAR then
   version = 0
 end
 
-local host = ARG.host_version + 0
-if host > version and host <= far then
-  version, held = host, ARG.host_held + 0
+local changed = record.is_later(version)
+
+if changed then
+  version, held = ARG.host_version + 0, ARG.host_held + 0
   since = ARG.host_since + 0
   still = held == 2 and since * 1000 or 0
-  changed = true
 end
 
 local to = ARG.what == 'set' and (ARG.inside == '1' and 2 or 1)
            or ARG.what == 'unset' and 0 or held
 
 if to ~= held then
-  version = math.max(us, version + 1)
+  version, changed = record.after(version), true
   since = to > 0 and (held > 0 and since or time[1] + 0) or 0
-  changed = true
 
   if to == 2 then
     still = ms
@@ -68,12 +57,12 @@ if to ~= held then
     local clock = math.max(us, (st[1] or 0) + 0)
     local at = (st[3] or 0) + 0
     local slack = math.max(ms - still, 0)
-    if clock <= far and at <= clock
+    if clock <= FAR and at <= clock
        and at > clock - (ARG.session_max + 0) * 1000
     then
       slack = slack + (st[2] or 0)
     end
-    if clock > far then
+    if clock > FAR then
       clock = us
     end
     call('HSET', state, 'still', n(ms + ARG.active_ttl), 'still_at', n(clock),
@@ -83,15 +72,9 @@ if to ~= held then
   held = to
 end
 
--- that it ended is kept for a while, for hosts that have not heard of that
 if changed then
-  call('HSET', key, 'version', n(version), 'held', n(held), 'since', n(since),
-       'still', n(still))
-  if held > 0 then
-    call('PERSIST', key)
-  else
-    call('EXPIRE', key, WEEK)
-  end
+  record.keep(KEY.hold, held > 0, 'version', n(version), 'held', n(held),
+              'since', n(since), 'still', n(still))
 end
 
 if held > 0 then

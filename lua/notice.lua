@@ -1,6 +1,4 @@
--- A word of an operator's to those who wait for an event, or are in it, and what
--- hosts know of it: the latest that anybody knows stands, so that it outlives a
--- loss of data.
+-- A word of an operator's to those who wait for an event, or are in it: a record.
 --
 -- what: look, set (to ko and en, of which one may be empty), unset
 -- args: what ko en
@@ -13,45 +11,30 @@
 -- keys: notice
 -- reply: version at ko en us
 
-local key, call = KEY.notice, redis.call
+-- @include record_lib.lua
 
-local WEEK = 604800
-
-local time = call('TIME')
-local us = time[1] * 1000000 + time[2]
-
-local known = call('HMGET', key, 'version', 'at', 'ko', 'en')
+local known = call('HMGET', KEY.notice, 'version', 'at', 'ko', 'en')
 local version, at = (known[1] or 0) + 0, (known[2] or 0) + 0
 local ko, en = known[3] or '', known[4] or ''
-local changed = false
+local changed = record.is_later(version)
 
--- a version of a time that can't be is not believed
-local host = ARG.host_version + 0
-if host > version and host <= us + 86400000000 then
-  version, at, ko, en = host, ARG.host_at + 0, ARG.host_ko, ARG.host_en
-  changed = true
+if changed then
+  version, at = ARG.host_version + 0, ARG.host_at + 0
+  ko, en = ARG.host_ko, ARG.host_en
 end
 
 if ARG.what == 'set' then
-  version = math.max(us, version + 1)
+  version, changed = record.after(version), true
   at, ko, en = time[1] + 0, ARG.ko, ARG.en
-  changed = true
 
 elseif ARG.what == 'unset' and at > 0 then
-  version = math.max(us, version + 1)
+  version, changed = record.after(version), true
   at, ko, en = 0, '', ''
-  changed = true
 end
 
--- that it ended is kept for a while, for hosts that have not heard of that
 if changed then
-  call('HSET', key, 'version', string.format('%.0f', version), 'at',
-       string.format('%.0f', at), 'ko', ko, 'en', en)
-  if at > 0 then
-    call('PERSIST', key)
-  else
-    call('EXPIRE', key, WEEK)
-  end
+  record.keep(KEY.notice, at > 0, 'version', record.text(version), 'at',
+              record.text(at), 'ko', ko, 'en', en)
 end
 
 return { [REPLY.version] = version,

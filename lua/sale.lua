@@ -1,6 +1,5 @@
 -- The times of a sale, as an operator sets them in the place of those of the
--- configuration, and what hosts know of them: the latest that anybody knows
--- stand, so that they outlive a loss of data.
+-- configuration: a record.
 --
 -- what: look, set (to opens, starts and closes, us of Redis; 0: there is none),
 -- unset (those of the configuration count)
@@ -20,24 +19,16 @@
 -- keys: schedule vwr
 -- reply: version opens starts closes us refused
 
-local key, call = KEY.schedule, redis.call
+-- @include record_lib.lua
 
-local WEEK = 604800
-
-local time = call('TIME')
-local us = time[1] * 1000000 + time[2]
-
-local known = call('HMGET', key, 'version', 'opens', 'starts', 'closes')
+local known = call('HMGET', KEY.schedule, 'version', 'opens', 'starts', 'closes')
 local version, opens = (known[1] or 0) + 0, (known[2] or -1) + 0
 local starts, closes = (known[3] or 0) + 0, (known[4] or 0) + 0
-local changed = false
+local changed = record.is_later(version)
 
--- a version of a time that can't be is not believed
-local host = ARG.host_version + 0
-if host > version and host <= us + 86400000000 then
-  version, opens = host, ARG.host_opens + 0
+if changed then
+  version, opens = ARG.host_version + 0, ARG.host_opens + 0
   starts, closes = ARG.host_starts + 0, ARG.host_closes + 0
-  changed = true
 end
 
 -- what counts until now, and would from now on
@@ -65,26 +56,18 @@ if ARG.what ~= 'look' and moves() then
   refused = 1
 
 elseif ARG.what == 'set' then
-  version = math.max(us, version + 1)
+  version, changed = record.after(version), true
   opens, starts, closes = ARG.opens + 0, ARG.starts + 0, ARG.closes + 0
-  changed = true
 
 elseif ARG.what == 'unset' and opens >= 0 then
-  version = math.max(us, version + 1)
+  version, changed = record.after(version), true
   opens, starts, closes = -1, 0, 0
-  changed = true
 end
 
--- that they were unset is kept for a while, for hosts that have not heard of it
 if changed then
-  local n = function (number) return string.format('%.0f', number) end
-  call('HSET', key, 'version', n(version), 'opens', n(opens), 'starts',
-       n(starts), 'closes', n(closes))
-  if opens >= 0 then
-    call('PERSIST', key)
-  else
-    call('EXPIRE', key, WEEK)
-  end
+  local n = record.text
+  record.keep(KEY.schedule, opens >= 0, 'version', n(version), 'opens', n(opens),
+              'starts', n(starts), 'closes', n(closes))
 end
 
 return { [REPLY.version] = version,
