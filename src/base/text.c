@@ -92,6 +92,7 @@ u_char *
 ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args)
 {
     u_char       digits[NGX_INT64_LEN], *end;
+    int64_t      n;
     ngx_str_t   *s;
     const char  *percent, *text;
 
@@ -114,6 +115,18 @@ ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args)
 
         case 'L':
             end = ngx_adm_put_number(digits, va_arg(args, int64_t));
+            p = ngx_adm_put_text(p, last, digits, end - digits);
+            break;
+
+        case 'N':
+            n = va_arg(args, int64_t);
+
+            if (n < 0) {
+                p = ngx_adm_put_text(p, last, "null", 4);
+                break;
+            }
+
+            end = ngx_adm_put_number(digits, n);
             p = ngx_adm_put_text(p, last, digits, end - digits);
             break;
 

@@ -38,8 +38,6 @@ static u_char *ngx_adm_follow_backend(u_char *p, u_char *last,
     ngx_adm_event_conf_t *conf, ngx_adm_followed_t *followed);
 static u_char *ngx_adm_follow_row(u_char *p, u_char *last,
     ngx_adm_follow_point_t *point);
-static u_char *ngx_adm_follow_number(u_char *p, u_char *last,
-    const char *name, int64_t n);
 
 
 /* by ngx_adm_follow_why_e */
@@ -146,44 +144,19 @@ ngx_adm_follow_backend(u_char *p, u_char *last, ngx_adm_event_conf_t *conf,
     told = &followed->told;
     why = ngx_adm_follow_why(told->why);
 
-    p = ngx_adm_put(p, last, "{\"follow\":\"%s\"",
-                    conf->backend_follow == NGX_ADM_BACKEND_DRY ? "dry"
-                                                                : "on");
-
-    p = ngx_adm_follow_number(p, last, "latency",
-                              told->latency < 0 ? -1 : told->latency / 1000);
-    p = ngx_adm_follow_number(p, last, "maxLatency",
-                              conf->backend_latency
-                              ? (int64_t) conf->backend_latency : -1);
-    p = ngx_adm_follow_number(p, last, "requests", told->requests);
-    p = ngx_adm_follow_number(p, last, "counted", told->counted);
-    p = ngx_adm_follow_number(p, last, "failed", told->failed);
-    p = ngx_adm_follow_number(p, last, "maxErrors",
-                              conf->backend_errors ? conf->backend_errors
-                                                   : -1);
-    p = ngx_adm_follow_number(p, last, "rate", told->rate);
-    p = ngx_adm_follow_number(p, last, "threshold", told->threshold);
-
-    p = ngx_adm_put(p, last, ",\"limitedBy\":%s", why ? why : "null");
-
-    p = ngx_adm_follow_number(p, last, "pause", (told->pause + 999) / 1000);
-    p = ngx_adm_follow_number(p, last, "age",
-                              told->us ? (int64_t) followed->age / 1000 : -1);
-
-    return ngx_adm_put(p, last, "}");
-}
-
-
-/* null: there is none */
-
-static u_char *
-ngx_adm_follow_number(u_char *p, u_char *last, const char *name, int64_t n)
-{
-    if (n < 0) {
-        return ngx_adm_put(p, last, ",\"%s\":null", name);
-    }
-
-    return ngx_adm_put(p, last, ",\"%s\":%L", name, n);
+    return ngx_adm_put(p, last,
+               "{\"follow\":\"%s\",\"latency\":%N,\"maxLatency\":%N,"
+               "\"requests\":%N,\"counted\":%N,\"failed\":%N,"
+               "\"maxErrors\":%N,\"rate\":%N,\"threshold\":%N,"
+               "\"limitedBy\":%s,\"pause\":%N,\"age\":%N}",
+               conf->backend_follow == NGX_ADM_BACKEND_DRY ? "dry" : "on",
+               told->latency < 0 ? -1 : told->latency / 1000,
+               conf->backend_latency ? (int64_t) conf->backend_latency : -1,
+               told->requests, told->counted, told->failed,
+               conf->backend_errors ? conf->backend_errors : -1,
+               told->rate, told->threshold, why ? why : "null",
+               (told->pause + 999) / 1000,
+               told->us ? (int64_t) followed->age / 1000 : -1);
 }
 
 
@@ -278,9 +251,7 @@ ngx_adm_follow_row(u_char *p, u_char *last, ngx_adm_follow_point_t *point)
            - (int64_t) (now - point->number) * NGX_ADM_FOLLOW_POINT;
 
     for (i = 0; i < sizeof(n) / sizeof(n[0]); i++) {
-        p = ngx_adm_put(p, last, i ? "," : "[");
-        p = (n[i] < 0) ? ngx_adm_put(p, last, "null")
-                       : ngx_adm_put(p, last, "%L", n[i]);
+        p = ngx_adm_put(p, last, "%s%N", i ? "," : "[", n[i]);
     }
 
     why = ngx_adm_follow_why(point->why);

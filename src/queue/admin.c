@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/text.h"
 #include "../http/body.h"
 #include "../http/follow.h"
 #include "../http/operator.h"
@@ -191,12 +192,12 @@ ngx_int_t
 ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer, const char *counted, ngx_str_t *json)
 {
-    u_char   *p;
+    u_char   *p, *last;
     size_t    size;
     int64_t   slots;
 
     size = sizeof("{\"eventId\":\"\",\"slots\":,\"sold\":,\"inside\":,"
-                  "\"remaining\":,\"counted\":false}") - 1
+                  "\"remaining\":,\"counted\":false}")
            + call->event.len + 4 * NGX_INT64_LEN;
 
     p = ngx_pnalloc(call->request->pool, size);
@@ -205,20 +206,20 @@ ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
     }
 
     json->data = p;
+    last = p + size;
 
     slots = answer->slots >= 0 ? answer->slots : call->conf->slots;
 
-    p = ngx_sprintf(p, "{\"eventId\":\"%V\",\"slots\":", &call->event);
-    p = ngx_sprintf(p, slots >= 0 ? "%L" : "null", slots);
-    p = ngx_sprintf(p, answer->sold >= 0 ? ",\"sold\":%L" : ",\"sold\":null",
-                    answer->sold);
-    p = ngx_sprintf(p, ",\"inside\":%L", answer->active);
-    p = ngx_sprintf(p, slots >= 0 && answer->sold >= 0
-                       ? ",\"remaining\":%L" : ",\"remaining\":null",
-                    slots - answer->sold);
+    p = ngx_adm_put(p, last, "{\"eventId\":\"%V\",\"slots\":%N,\"sold\":%N,"
+                    "\"inside\":%L,\"remaining\":", &call->event, slots,
+                    answer->sold, answer->active);
+
+    p = (slots >= 0 && answer->sold >= 0)
+        ? ngx_adm_put(p, last, "%L", slots - answer->sold)
+        : ngx_adm_put(p, last, "null");
 
     if (counted) {
-        p = ngx_sprintf(p, ",\"counted\":%s", counted);
+        p = ngx_adm_put(p, last, ",\"counted\":%s", counted);
     }
 
     *p++ = '}';

@@ -49,7 +49,7 @@
 #define NGX_ADM_LIST_VIEW   ",\"viewAge\":%L"
 #define NGX_ADM_LIST_DRAW   ",\"draw\":%V"
 #define NGX_ADM_LIST_SEATS                                                    \
-    ",\"slots\":%L,\"configuredSlots\":%s,\"sold\":%s"
+    ",\"slots\":%L,\"configuredSlots\":%N,\"sold\":%N"
 
 #define NGX_ADM_LIST_SIZE                                                     \
     (sizeof(NGX_ADM_LIST_FORMAT) + sizeof(NGX_ADM_LIST_SEATS)                 \
@@ -110,7 +110,6 @@ static ngx_int_t ngx_adm_list_answer(ngx_adm_api_call_t *call,
     ngx_adm_list_t *list);
 static ngx_int_t ngx_adm_list_told(ngx_adm_api_call_t *call,
     ngx_adm_listed_t *listed);
-static const char *ngx_adm_list_number(u_char *buf, int64_t n);
 static u_char *ngx_adm_list_event(u_char *p, u_char *last,
     ngx_adm_listed_t *listed);
 
@@ -466,8 +465,7 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
     age = ngx_adm_event_view_age();
 
-    p = (age < 0) ? ngx_adm_put(p, last, ",\"age\":null")
-                  : ngx_adm_put(p, last, ",\"age\":%L", age / 1000000);
+    p = ngx_adm_put(p, last, ",\"age\":%N", age < 0 ? -1 : age / 1000000);
 
     p = ngx_adm_put(p, last, ",\"streams\":%ui", ngx_adm_streams_open());
 
@@ -529,25 +527,9 @@ ngx_adm_list_told(ngx_adm_api_call_t *call, ngx_adm_listed_t *listed)
 }
 
 
-/* null, where there is none; buf of NGX_INT64_LEN bytes */
-
-static const char *
-ngx_adm_list_number(u_char *buf, int64_t n)
-{
-    if (n < 0) {
-        return "null";
-    }
-
-    *ngx_adm_put_number(buf, n) = '\0';
-
-    return (char *) buf;
-}
-
-
 static u_char *
 ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
 {
-    u_char                  sold[NGX_INT64_LEN], configured[NGX_INT64_LEN];
     int64_t                 threshold, n;
     ngx_int_t               age;
     ngx_str_t               id;
@@ -596,9 +578,8 @@ ngx_adm_list_event(u_char *p, u_char *last, ngx_adm_listed_t *listed)
     }
 
     if (n >= 0) {
-        p = ngx_adm_put(p, last, NGX_ADM_LIST_SEATS, n,
-                        ngx_adm_list_number(configured, conf->slots),
-                        ngx_adm_list_number(sold, state->sold));
+        p = ngx_adm_put(p, last, NGX_ADM_LIST_SEATS, n, conf->slots,
+                        (int64_t) state->sold);
     }
 
     if (listed->draw.len) {

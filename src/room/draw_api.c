@@ -126,19 +126,14 @@ ngx_adm_draw_json(ngx_pool_t *pool, ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
         : ngx_adm_put(p, last, "{\"phase\":\"%V\"",
                       &ngx_adm_phase_names[sale.phase]);
 
-    p = ngx_adm_put(p, last, ",\"eventId\":\"%V\",\"activation\":", event);
-
-    p = room->order ? ngx_adm_put(p, last, "%L", room->activation)
-                    : ngx_adm_put(p, last, "null");
-
-    p = ngx_adm_put(p, last, ",\"algorithm\":\"%s\",\"commitment\":%V,"
-                    "\"beaconSource\":%V,\"lots\":",
+    p = ngx_adm_put(p, last, ",\"eventId\":\"%V\",\"activation\":%N,"
+                    "\"algorithm\":\"%s\",\"commitment\":%V,"
+                    "\"beaconSource\":%V,\"lots\":%N",
+                    event, room->order ? room->activation : -1,
                     NGX_ADM_DRAW_ALGORITHM,
                     ngx_adm_draw_text(&hex[0], text[0], drawn.commitment_text,
-                                      drawn.commitment), &named);
-
-    p = ngx_adm_draw_counted(room) ? ngx_adm_put(p, last, "%L", room->lots)
-                                   : ngx_adm_put(p, last, "null");
+                                      drawn.commitment), &named,
+                    ngx_adm_draw_counted(room) ? room->lots : -1);
 
     p = ngx_adm_put(p, last, ",\"beacon\":%V,\"secret\":%V,\"seed\":%V}",
                     ngx_adm_draw_text(&hex[1], text[1], drawn.beacon_text,

@@ -25,8 +25,8 @@ for my $name (sort keys %source) {
     unlike $source{$name}, qr/\t| $/m, "$name: blanks";
 }
 
-# What takes a format of ngx_adm_put() knows %V, %L, %ui and %s alone, and wants
-# as many arguments: others would be read as pointers.
+# What takes a format of ngx_adm_put() knows %V, %L, %N, %ui and %s alone, and
+# wants as many arguments: others would be read as pointers.
 
 # the arguments of a call that begins at this place of a text, as far as texts,
 # characters and parentheses go
@@ -52,8 +52,8 @@ sub wrong ($format, $macros, @args) {
     return "unknown: $format" if $format =~ s/"(?:\\.|[^"\\])*"//gr =~ /\S/;
 
     my $text = join '', $format =~ /"((?:\\.|[^"\\])*)"/g;
-    my $n = () = $text =~ /%(?:V|L|ui|s)/g;
-    return "other than %V, %L, %ui, %s: $text" if $text =~ /%(?!V|L|ui|s)/;
+    my $n = () = $text =~ /%(?:V|L|N|ui|s)/g;
+    return "other than %V, %L, %N, %ui, %s: $text" if $text =~ /%(?!V|L|N|ui|s)/;
     return "$n, and " . @args . ": $text" if $n != @args;
     return;
 }
