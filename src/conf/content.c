@@ -84,7 +84,7 @@ static ngx_adm_params_t  ngx_adm_queue_api_set = {
 
 static ngx_adm_param_t  ngx_adm_metrics_params[] = {
 
-    { ngx_string("events"), ngx_adm_param_number, 0,
+    { ngx_string("events"), ngx_adm_param_number, 0, sizeof(int64_t),
       0, NGX_ADM_NAMES_MAX, NULL, NULL },
 
     ngx_adm_params_end
@@ -99,7 +99,7 @@ static ngx_adm_params_t  ngx_adm_metrics_set = {
 
 static ngx_adm_param_t  ngx_adm_streams_params[] = {
 
-    { ngx_string("max"), ngx_adm_param_number, 0,
+    { ngx_string("max"), ngx_adm_param_number, 0, sizeof(int64_t),
       0, NGX_ADM_STREAMS_MAX, NULL, NULL },
 
     ngx_adm_params_end
