@@ -96,7 +96,7 @@ struct ngx_adm_redis_call_s {
     ngx_adm_redis_node_t       *node;     /* it was sent to */
     ngx_uint_t                  slot;     /* of a cluster */
     ngx_uint_t                  hops;
-    ngx_msec_t                  again;    /* when, while held */
+    ngx_msec_t                  again;    /* when, while parked */
     ngx_adm_redis_script_t     *script;   /* until it was sent */
     ngx_adm_redis_done_pt       done;     /* NULL: cancelled */
     void                       *data;

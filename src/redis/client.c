@@ -18,7 +18,7 @@
 #include "../base/text.h"
 #include "client.h"
 #include "cluster.h"
-#include "hold.h"
+#include "parked.h"
 #include "node.h"
 #include "reply.h"
 #include "sentinel.h"
@@ -41,7 +41,7 @@
 struct ngx_adm_redis_s {
     ngx_adm_redis_conf_t       *conf;
     ngx_adm_redis_nodes_t       nodes;
-    ngx_adm_redis_hold_t        hold;
+    ngx_adm_redis_parked_t      parked;
     ngx_log_t                  *log;
 
     /* one of them decides where a call goes */
@@ -104,19 +104,19 @@ ngx_adm_redis_create(ngx_cycle_t *cycle, ngx_adm_redis_conf_t *conf)
     redis->nodes.found = ngx_adm_redis_found;
     redis->nodes.data = redis;
 
-    ngx_adm_redis_hold_init(&redis->hold, cycle->log);
+    ngx_adm_redis_parked_init(&redis->parked, cycle->log);
 
-    redis->hold.release = ngx_adm_redis_release;
+    redis->parked.release = ngx_adm_redis_release;
 
     if (conf->cluster) {
         redis->cluster = ngx_adm_redis_cluster_create(cycle, &redis->nodes,
-                                                      &redis->hold);
+                                                      &redis->parked);
         return redis->cluster ? redis : NULL;
     }
 
     if (conf->master.len) {
         redis->sentinel = ngx_adm_redis_sentinel_create(cycle, &redis->nodes,
-                                                        &redis->hold);
+                                                        &redis->parked);
         return redis->sentinel ? redis : NULL;
     }
 
@@ -149,7 +149,7 @@ ngx_adm_redis_close(ngx_adm_redis_t *redis)
     }
 
     ngx_adm_redis_nodes_close(&redis->nodes);
-    ngx_adm_redis_hold_close(&redis->hold);
+    ngx_adm_redis_parked_close(&redis->parked);
 
     while (!ngx_queue_empty(&redis->free)) {
         q = ngx_queue_head(&redis->free);
@@ -348,7 +348,7 @@ ngx_adm_redis_leave(ngx_adm_redis_t *redis)
 {
     if (!redis->closed) {
         ngx_adm_redis_nodes_leave(&redis->nodes);
-        ngx_adm_redis_hold_leave(&redis->hold);
+        ngx_adm_redis_parked_leave(&redis->parked);
     }
 }
 
@@ -408,7 +408,7 @@ ngx_adm_redis_found(void *data)
 {
     ngx_adm_redis_t  *redis = data;
 
-    ngx_adm_redis_hold_news(&redis->hold);
+    ngx_adm_redis_parked_news(&redis->parked);
 }
 
 
@@ -444,7 +444,7 @@ ngx_adm_redis_send(ngx_adm_redis_call_t *call)
     rc = ngx_adm_redis_node_send(redis->node, call);
 
     if (rc == NGX_AGAIN) {
-        ngx_adm_redis_hold(&redis->hold, call, NGX_ADM_REDIS_NO_ADDRESS);
+        ngx_adm_redis_park(&redis->parked, call, NGX_ADM_REDIS_NO_ADDRESS);
         return NGX_OK;
     }
 

@@ -38,7 +38,7 @@
 struct ngx_adm_redis_cluster_s {
     ngx_adm_redis_map_t         map;
     ngx_adm_redis_survey_t      survey;
-    ngx_adm_redis_hold_t       *hold;
+    ngx_adm_redis_parked_t     *parked;
 };
 
 
@@ -51,7 +51,7 @@ typedef struct {
 
 static ngx_int_t ngx_adm_redis_cluster_probe(ngx_adm_redis_cluster_t *cluster,
     ngx_adm_redis_node_t *master, ngx_adm_redis_call_t *call);
-static ngx_int_t ngx_adm_redis_cluster_follow(ngx_adm_redis_cluster_t *cluster,
+static ngx_int_t ngx_adm_redis_cluster_resend(ngx_adm_redis_cluster_t *cluster,
     ngx_adm_redis_call_t *call, redisReply *reply, ngx_uint_t ask);
 static ngx_int_t ngx_adm_redis_cluster_target(redisReply *reply,
     ngx_adm_redis_target_t *target);
@@ -62,7 +62,7 @@ static ngx_str_t  ngx_adm_redis_asking = ngx_string("*1\r\n$6\r\nASKING\r\n");
 
 ngx_adm_redis_cluster_t *
 ngx_adm_redis_cluster_create(ngx_cycle_t *cycle, ngx_adm_redis_nodes_t *nodes,
-    ngx_adm_redis_hold_t *hold)
+    ngx_adm_redis_parked_t *parked)
 {
     ngx_adm_redis_cluster_t  *cluster;
 
@@ -71,12 +71,12 @@ ngx_adm_redis_cluster_create(ngx_cycle_t *cycle, ngx_adm_redis_nodes_t *nodes,
         return NULL;
     }
 
-    cluster->hold = hold;
+    cluster->parked = parked;
 
     cluster->map.nodes = nodes;
     cluster->map.log = cycle->log;
 
-    ngx_adm_redis_survey_init(&cluster->survey, cycle, &cluster->map, hold);
+    ngx_adm_redis_survey_init(&cluster->survey, cycle, &cluster->map, parked);
 
     return cluster;
 }
@@ -107,7 +107,7 @@ ngx_adm_redis_cluster_send(ngx_adm_redis_cluster_t *cluster,
     }
 
     if (rc == NGX_AGAIN) {
-        ngx_adm_redis_hold(cluster->hold, call, NGX_ADM_REDIS_NO_SLOT);
+        ngx_adm_redis_park(cluster->parked, call, NGX_ADM_REDIS_NO_SLOT);
         return NGX_OK;
     }
 
@@ -185,21 +185,21 @@ ngx_adm_redis_cluster_redirect(ngx_adm_redis_cluster_t *cluster,
     ngx_adm_redis_call_t *call, redisReply *reply)
 {
     if (ngx_adm_redis_is(reply, "MOVED")) {
-        return ngx_adm_redis_cluster_follow(cluster, call, reply, 0);
+        return ngx_adm_redis_cluster_resend(cluster, call, reply, 0);
     }
 
     if (ngx_adm_redis_is(reply, "ASK")) {
-        return ngx_adm_redis_cluster_follow(cluster, call, reply, 1);
+        return ngx_adm_redis_cluster_resend(cluster, call, reply, 1);
     }
 
     if (ngx_adm_redis_is(reply, "TRYAGAIN")) {
-        ngx_adm_redis_hold(cluster->hold, call, NGX_ADM_REDIS_TRYAGAIN);
+        ngx_adm_redis_park(cluster->parked, call, NGX_ADM_REDIS_TRYAGAIN);
         return NGX_OK;
     }
 
     if (ngx_adm_redis_is(reply, "CLUSTERDOWN")) {
         ngx_adm_redis_survey_want(&cluster->survey);
-        ngx_adm_redis_hold(cluster->hold, call, NGX_ADM_REDIS_NO_SLOT);
+        ngx_adm_redis_park(cluster->parked, call, NGX_ADM_REDIS_NO_SLOT);
         return NGX_OK;
     }
 
@@ -218,7 +218,7 @@ ngx_adm_redis_cluster_failed(ngx_adm_redis_cluster_t *cluster,
 
 
 static ngx_int_t
-ngx_adm_redis_cluster_follow(ngx_adm_redis_cluster_t *cluster,
+ngx_adm_redis_cluster_resend(ngx_adm_redis_cluster_t *cluster,
     ngx_adm_redis_call_t *call, redisReply *reply, ngx_uint_t ask)
 {
     ngx_int_t                rc;
@@ -266,7 +266,7 @@ ngx_adm_redis_cluster_follow(ngx_adm_redis_cluster_t *cluster,
     }
 
     if (rc == NGX_AGAIN) {
-        ngx_adm_redis_hold(cluster->hold, call, NGX_ADM_REDIS_NO_SLOT);
+        ngx_adm_redis_park(cluster->parked, call, NGX_ADM_REDIS_NO_SLOT);
         return NGX_OK;
     }
 

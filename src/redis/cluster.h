@@ -14,22 +14,22 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "hold.h"
+#include "parked.h"
 #include "node.h"
 
 
 typedef struct ngx_adm_redis_cluster_s  ngx_adm_redis_cluster_t;
 
 
-/* NULL: no memory.  hold has the news when there is a map */
+/* NULL: no memory.  parked has the news when there is a map */
 ngx_adm_redis_cluster_t *ngx_adm_redis_cluster_create(ngx_cycle_t *cycle,
-    ngx_adm_redis_nodes_t *nodes, ngx_adm_redis_hold_t *hold);
+    ngx_adm_redis_nodes_t *nodes, ngx_adm_redis_parked_t *parked);
 
 /* before the nodes are closed */
 void ngx_adm_redis_cluster_close(ngx_adm_redis_cluster_t *cluster);
 
 /*
- * Sends or holds a call by its slot.  NGX_ERROR: neither, its node is known
+ * Sends or parks a call by its slot.  NGX_ERROR: neither, its node is known
  * to be down.
  */
 ngx_int_t ngx_adm_redis_cluster_send(ngx_adm_redis_cluster_t *cluster,

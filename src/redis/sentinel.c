@@ -19,12 +19,12 @@
 
 #define NGX_ADM_REDIS_SENTINEL_POLL   1000    /* ms */
 #define NGX_ADM_REDIS_SENTINEL_RETRY  250     /* ms, in trouble */
-#define NGX_ADM_REDIS_SENTINEL_HOLD   50      /* ms, no master */
+#define NGX_ADM_REDIS_SENTINEL_WAIT   50      /* ms, no master */
 
 
 struct ngx_adm_redis_sentinel_s {
     ngx_adm_redis_nodes_t      *nodes;
-    ngx_adm_redis_hold_t       *hold;
+    ngx_adm_redis_parked_t     *parked;
     ngx_log_t                  *log;
 
     ngx_adm_redis_nodes_t       sentinels;
@@ -66,7 +66,7 @@ static void ngx_adm_redis_sentinel_log(ngx_adm_redis_sentinel_t *sentinel,
 
 ngx_adm_redis_sentinel_t *
 ngx_adm_redis_sentinel_create(ngx_cycle_t *cycle, ngx_adm_redis_nodes_t *nodes,
-    ngx_adm_redis_hold_t *hold)
+    ngx_adm_redis_parked_t *parked)
 {
     ngx_adm_redis_sentinel_t  *sentinel;
 
@@ -76,7 +76,7 @@ ngx_adm_redis_sentinel_create(ngx_cycle_t *cycle, ngx_adm_redis_nodes_t *nodes,
     }
 
     sentinel->nodes = nodes;
-    sentinel->hold = hold;
+    sentinel->parked = parked;
     sentinel->log = cycle->log;
 
     sentinel->asked_at = ngx_current_msec - NGX_ADM_REDIS_SENTINEL_RETRY;
@@ -175,7 +175,8 @@ ngx_adm_redis_sentinel_send(ngx_adm_redis_sentinel_t *sentinel,
     }
 
     if (rc == NGX_AGAIN) {
-        ngx_adm_redis_hold(sentinel->hold, call, NGX_ADM_REDIS_SENTINEL_HOLD);
+        ngx_adm_redis_park(sentinel->parked, call,
+                           NGX_ADM_REDIS_SENTINEL_WAIT);
         return NGX_OK;
     }
 
@@ -379,7 +380,7 @@ ngx_adm_redis_sentinel_set(ngx_adm_redis_sentinel_t *sentinel,
     sentinel->master = node;
     sentinel->failed = 0;
 
-    ngx_adm_redis_hold_news(sentinel->hold);
+    ngx_adm_redis_parked_news(sentinel->parked);
 
     return NGX_OK;
 }

@@ -14,22 +14,22 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "hold.h"
+#include "parked.h"
 #include "node.h"
 
 
 typedef struct ngx_adm_redis_sentinel_s  ngx_adm_redis_sentinel_t;
 
 
-/* NULL: no memory.  hold has the news when the master is known */
+/* NULL: no memory.  parked has the news when the master is known */
 ngx_adm_redis_sentinel_t *ngx_adm_redis_sentinel_create(ngx_cycle_t *cycle,
-    ngx_adm_redis_nodes_t *nodes, ngx_adm_redis_hold_t *hold);
+    ngx_adm_redis_nodes_t *nodes, ngx_adm_redis_parked_t *parked);
 
 /* before the nodes are closed */
 void ngx_adm_redis_sentinel_close(ngx_adm_redis_sentinel_t *sentinel);
 
 /*
- * Sends a call to the master, or holds it while none is known.  NGX_ERROR:
+ * Sends a call to the master, or parks it while none is known.  NGX_ERROR:
  * neither, the master is known to be down.
  */
 ngx_int_t ngx_adm_redis_sentinel_send(ngx_adm_redis_sentinel_t *sentinel,

@@ -46,10 +46,10 @@ static ngx_str_t  ngx_adm_redis_survey_question =
 
 void
 ngx_adm_redis_survey_init(ngx_adm_redis_survey_t *survey, ngx_cycle_t *cycle,
-    ngx_adm_redis_map_t *map, ngx_adm_redis_hold_t *hold)
+    ngx_adm_redis_map_t *map, ngx_adm_redis_parked_t *parked)
 {
     survey->map = map;
-    survey->hold = hold;
+    survey->parked = parked;
     survey->log = cycle->log;
 
     survey->asked_at = ngx_current_msec - NGX_ADM_REDIS_RETRY;
@@ -307,7 +307,7 @@ ngx_adm_redis_survey_read(ngx_adm_redis_survey_t *survey,
 
     ngx_post_event(&survey->swept, &ngx_posted_events);
 
-    ngx_adm_redis_hold_news(survey->hold);
+    ngx_adm_redis_parked_news(survey->parked);
 
     ngx_adm_redis_timer(&survey->timer, NGX_ADM_REDIS_NOW_AND_THEN);
 

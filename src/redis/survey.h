@@ -19,13 +19,13 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
-#include "hold.h"
+#include "parked.h"
 #include "map.h"
 
 
 typedef struct {
     ngx_adm_redis_map_t        *map;
-    ngx_adm_redis_hold_t       *hold;
+    ngx_adm_redis_parked_t     *parked;
     ngx_log_t                  *log;
 
     ngx_event_t                 timer;     /* of the next time */
@@ -47,9 +47,10 @@ typedef struct {
 } ngx_adm_redis_survey_t;
 
 
-/* all zero before; hold has the news when there is a map */
+/* all zero before; parked has the news when there is a map */
 void ngx_adm_redis_survey_init(ngx_adm_redis_survey_t *survey,
-    ngx_cycle_t *cycle, ngx_adm_redis_map_t *map, ngx_adm_redis_hold_t *hold);
+    ngx_cycle_t *cycle, ngx_adm_redis_map_t *map,
+    ngx_adm_redis_parked_t *parked);
 
 /* before the nodes are closed */
 void ngx_adm_redis_survey_close(ngx_adm_redis_survey_t *survey);

@@ -8,8 +8,8 @@
  */
 
 
-#ifndef _NGX_ADM_REDIS_HOLD_H_INCLUDED_
-#define _NGX_ADM_REDIS_HOLD_H_INCLUDED_
+#ifndef _NGX_ADM_REDIS_PARKED_H_INCLUDED_
+#define _NGX_ADM_REDIS_PARKED_H_INCLUDED_
 
 
 #include <ngx_config.h>
@@ -24,28 +24,28 @@ typedef struct {
     ngx_event_t                            timer;
     ngx_event_t                            posted;
 
-    /* the call is no longer held; late: its deadline has passed */
+    /* the call is no longer parked; late: its deadline has passed */
     void                                 (*release)(
                                                     ngx_adm_redis_call_t *call,
                                                     ngx_uint_t late);
-} ngx_adm_redis_hold_t;
+} ngx_adm_redis_parked_t;
 
 
 /* release is to be set */
-void ngx_adm_redis_hold_init(ngx_adm_redis_hold_t *hold, ngx_log_t *log);
+void ngx_adm_redis_parked_init(ngx_adm_redis_parked_t *parked, ngx_log_t *log);
 
 /* until ms have passed, or the deadline has, or there is news */
-void ngx_adm_redis_hold(ngx_adm_redis_hold_t *hold, ngx_adm_redis_call_t *call,
-    ngx_msec_t ms);
+void ngx_adm_redis_park(ngx_adm_redis_parked_t *parked,
+    ngx_adm_redis_call_t *call, ngx_msec_t ms);
 
 /* there is news: all are released, in this turn of the event loop */
-void ngx_adm_redis_hold_news(ngx_adm_redis_hold_t *hold);
+void ngx_adm_redis_parked_news(ngx_adm_redis_parked_t *parked);
 
 /* all are released as too late, at once */
-void ngx_adm_redis_hold_close(ngx_adm_redis_hold_t *hold);
+void ngx_adm_redis_parked_close(ngx_adm_redis_parked_t *parked);
 
 /* the worker leaves: only calls that somebody waits for hold it from now on */
-void ngx_adm_redis_hold_leave(ngx_adm_redis_hold_t *hold);
+void ngx_adm_redis_parked_leave(ngx_adm_redis_parked_t *parked);
 
 
-#endif /* _NGX_ADM_REDIS_HOLD_H_INCLUDED_ */
+#endif /* _NGX_ADM_REDIS_PARKED_H_INCLUDED_ */
