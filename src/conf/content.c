@@ -2,7 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Locations that the module answers itself; of pages see page_conf.c.
+ * Locations that the module answers itself: admission_vwr_api,
+ * admission_queue_api, admission_admin_api, admission_metrics and
+ * admission_health; and admission_streams.  admission_page is in page.c.
  */
 
 

@@ -24,6 +24,8 @@
 #include "../base/reason.h"
 #include "../base/text.h"
 #include "../host/follow.h"
+#include "../host/hold.h"
+#include "../host/room_state.h"
 #include "../http/backend.h"
 #include "../http/bypass.h"
 #include "../http/ctx.h"
@@ -41,6 +43,8 @@ static ngx_int_t ngx_adm_gate_user(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_tiers(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_measure(ngx_adm_gate_t *g);
 static ngx_int_t ngx_adm_gate_tokens(ngx_adm_gate_t *g);
+static void ngx_adm_gate_verdict(ngx_adm_ctx_t *ctx,
+    ngx_adm_verdict_e verdict, const char *reason);
 static ngx_int_t ngx_adm_gate_denied(ngx_adm_gate_t *g);
 
 
@@ -161,6 +165,12 @@ ngx_adm_gate(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
+    /* whatever is judged, the backend is told of who asks */
+
+    if (ngx_adm_user_find(r, ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     g.request = r;
     g.ctx = ctx;
     g.lcf = lcf;
@@ -182,12 +192,9 @@ ngx_adm_gate(ngx_http_request_t *r)
         }
     }
 
-    /* what the backend is told of who asks, whether or not a tier looked */
-
     if (rc != NGX_OK
         || ((scf->users || scf->gated)
-            && (ngx_adm_user_find(r, ctx) != NGX_OK
-                || ngx_adm_identity_set(r, ctx) != NGX_OK)))
+            && ngx_adm_identity_set(r, ctx) != NGX_OK))
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -202,7 +209,7 @@ ngx_adm_gate(ngx_http_request_t *r)
 }
 
 
-/* returns, as what it calls does, what gate.h says */
+/* returns, as what it calls does, what gate.h says of its parts */
 
 static ngx_int_t
 ngx_adm_gate_judge(ngx_adm_gate_t *g)
@@ -270,10 +277,6 @@ static ngx_int_t
 ngx_adm_gate_user(ngx_adm_gate_t *g)
 {
     ngx_int_t  rc;
-
-    if (ngx_adm_user_find(g->request, g->ctx) != NGX_OK) {
-        return NGX_ERROR;
-    }
 
     if (g->ctx->user_why == ngx_adm_reason(FLOOD)) {
         return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_ERROR, g->ctx->user_why);
@@ -386,10 +389,6 @@ ngx_adm_gate_measure(ngx_adm_gate_t *g)
         return NGX_OK;
     }
 
-    if (ngx_adm_user_find(g->request, ctx) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
     if (ctx->user.id.len) {
         who = &ctx->user.id;
 
@@ -406,11 +405,9 @@ ngx_adm_gate_measure(ngx_adm_gate_t *g)
 static ngx_int_t
 ngx_adm_gate_tokens(ngx_adm_gate_t *g)
 {
-    ngx_int_t            rc, tier2;
-    ngx_http_request_t  *r;
-    ngx_adm_ctx_t       *ctx;
+    ngx_int_t       rc, tier2;
+    ngx_adm_ctx_t  *ctx;
 
-    r = g->request;
     ctx = g->ctx;
 
     ctx->entry = NULL;
@@ -422,27 +419,22 @@ ngx_adm_gate_tokens(ngx_adm_gate_t *g)
         return NGX_ERROR;
     }
 
-    if (tier2 == NGX_OK && g->lcf->tier2->bind) {
+    /* where visitors are users nobody signs in: the tiers make them one */
 
-        if (ngx_adm_user_find(r, ctx) != NGX_OK) {
-            return NGX_ERROR;
-        }
-
-        /* where visitors are users nobody signs in: the tiers make them one */
-
-        if (ctx->user.id.len == 0
-            && g->lcf->user->source != NGX_ADM_USER_VISITOR)
-        {
-            return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_USER,
-                                     ngx_adm_reason(NO_USER));
-        }
+    if (tier2 == NGX_OK
+        && g->lcf->tier2->bind
+        && ctx->user.id.len == 0
+        && g->lcf->user->source != NGX_ADM_USER_VISITOR)
+    {
+        return ngx_adm_gate_deny(g, NGX_ADM_VERDICT_USER,
+                                 ngx_adm_reason(NO_USER));
     }
 
     rc = NGX_DECLINED;
 
     if (g->lcf->tier1->mode != NGX_ADM_OFF || tier2 == NGX_OK) {
 
-        g->named = ngx_adm_request_event(r, &g->event);
+        g->named = ngx_adm_request_event(g->request, &g->event);
 
         if (g->named == NGX_ERROR) {
             return NGX_ERROR;
@@ -458,6 +450,75 @@ ngx_adm_gate_tokens(ngx_adm_gate_t *g)
     }
 
     return ngx_adm_gate_tier2(g);
+}
+
+
+ngx_int_t
+ngx_adm_gate_event(ngx_adm_gate_t *g, ngx_adm_verdict_e tier)
+{
+    ngx_int_t             rc;
+    ngx_adm_main_conf_t  *mcf;
+
+    if (g->event.len == 0) {
+        return ngx_adm_gate_deny(g, tier, ngx_adm_reason(BAD_EVENT));
+    }
+
+    mcf = ngx_http_get_module_main_conf(g->request, ngx_http_admission_module);
+
+    rc = ngx_adm_room_event_conf(mcf, &g->event, &g->conf);
+
+    if (rc == NGX_DECLINED) {
+        return ngx_adm_gate_deny(g, tier, ngx_adm_reason(UNKNOWN_EVENT));
+    }
+
+    /* what is not known yet does not make it unknown */
+
+    g->doubtful = (rc == NGX_AGAIN);
+
+    return ngx_adm_gate_open(g, tier, &g->event, g->conf);
+}
+
+
+ngx_int_t
+ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier, ngx_str_t *event,
+    ngx_adm_event_conf_t *conf)
+{
+    ngx_adm_hold_t  hold;
+
+    if (ngx_adm_sale_get(event, conf, &g->sale) == NGX_ADM_PHASE_BEFORE) {
+        return ngx_adm_gate_deny(g, tier, ngx_adm_reason(NOT_OPEN));
+    }
+
+    g->held = ngx_adm_hold_get(event, &hold);
+
+    if (g->held == NGX_ADM_HOLD_INSIDE) {
+        return ngx_adm_gate_deny(g, tier, ngx_adm_reason(HELD));
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_adm_gate_deny(ngx_adm_gate_t *g, ngx_adm_verdict_e verdict,
+    const char *reason)
+{
+    g->ctx->entry = NULL;
+    g->ctx->position = 0;
+
+    ngx_adm_gate_verdict(g->ctx, verdict, reason);
+
+    return NGX_ABORT;
+}
+
+
+static void
+ngx_adm_gate_verdict(ngx_adm_ctx_t *ctx, ngx_adm_verdict_e verdict,
+    const char *reason)
+{
+    ctx->verdict = verdict;
+    ctx->reason = reason;
+    ctx->dry_run = 0;
 }
 
 

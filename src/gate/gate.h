@@ -4,6 +4,8 @@
  *
  * The gate: judges requests in the access phase and, where the user is a
  * variable of another access module, right after it (docs/architecture.md).
+ * What its files share is here as well: a pass of a request while it is judged,
+ * and the verdict on it.
  */
 
 
@@ -15,7 +17,8 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "verdict.h"
+#include "../host/sale.h"
+#include "../http/ctx.h"
 
 
 /*
@@ -30,9 +33,56 @@ ngx_int_t ngx_adm_gate_access(ngx_http_request_t *r);
 ngx_int_t ngx_adm_gate(ngx_http_request_t *r);   /* precontent */
 
 
-/* the tiers return as verdict.h says */
+/*
+ * The parts of the gate return NGX_OK: the request may go on; NGX_DECLINED:
+ * there is nothing to judge; NGX_AGAIN: it waits; NGX_ABORT: it is denied, as
+ * ctx says; or NGX_ERROR.
+ */
+
+
+/* a pass of a request while it is judged; who asks was found before */
+typedef struct {
+    ngx_http_request_t    *request;
+    ngx_adm_ctx_t         *ctx;
+    ngx_adm_loc_conf_t    *lcf;
+
+    ngx_int_t              named;    /* as request_event() says; NGX_AGAIN: not
+                                        asked yet */
+    ngx_str_t              event;    /* empty: there is none */
+    ngx_adm_event_conf_t  *conf;     /* of gate_event(); NULL: not asked yet */
+    ngx_uint_t             doubtful; /* bool: whether it is an event was not
+                                        known then */
+
+    ngx_adm_sale_t         sale;     /* of gate_open(), */
+    ngx_uint_t             held;     /* and NGX_ADM_HOLD_* */
+
+    ngx_str_t              visitor;  /* of the tier 1 token that let it pass;
+                                        empty: none did */
+} ngx_adm_gate_t;
+
+
 ngx_int_t ngx_adm_gate_tier1(ngx_adm_gate_t *g);
 ngx_int_t ngx_adm_gate_tier2(ngx_adm_gate_t *g);
+
+/*
+ * For a tier that is in force, the event that the request names, once: sets
+ * conf, and is open, see below.  NGX_ABORT: it is none.  A backend may read an
+ * event where the gate reads none ("sale;x=1", "sale%20"), so any tier denies
+ * what is no event id, or no known event.
+ */
+ngx_int_t ngx_adm_gate_event(ngx_adm_gate_t *g, ngx_adm_verdict_e tier);
+
+/*
+ * Sets sale and held of an event (conf NULL: as it has no line).  NGX_ABORT:
+ * nobody passes, since its sale has not opened or an operator holds those
+ * inside, too.
+ */
+ngx_int_t ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier,
+    ngx_str_t *event, ngx_adm_event_conf_t *conf);
+
+/* returns NGX_ABORT; reason is a constant text, or of the configuration */
+ngx_int_t ngx_adm_gate_deny(ngx_adm_gate_t *g, ngx_adm_verdict_e verdict,
+    const char *reason);
 
 /*
  * The entry token of the event and a user (either may be empty: then any), as

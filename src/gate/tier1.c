@@ -13,19 +13,15 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
-#include "../host/hold.h"
-#include "../host/sale.h"
 #include "../host/touch.h"
 #include "../http/room.h"
-#include "../http/user.h"
 #include "../queue/restore.h"
 #include "../room/calls.h"
 #include "../room/unseen.h"
 #include "gate.h"
 
 
-static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode,
-    ngx_adm_sale_t *sale);
+static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode);
 static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
     ngx_adm_room_t *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
@@ -44,10 +40,7 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 {
     ngx_int_t        rc, mode;
     const char      *why;
-    ngx_uint_t       held;
-    ngx_adm_hold_t   hold;
     ngx_adm_room_t   room;
-    ngx_adm_sale_t   sale;
 
     if (g->named == NGX_DECLINED && !g->lcf->tier1->event_required) {
         return NGX_DECLINED;
@@ -73,22 +66,12 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return rc;
     }
 
-    if (ngx_adm_sale_get(&g->event, g->conf, &sale) == NGX_ADM_PHASE_BEFORE) {
-        return ngx_adm_gate_tier1_deny(g, NOT_OPEN);
-    }
-
-    held = ngx_adm_hold_get(&g->event, &hold);
-
-    if (held == NGX_ADM_HOLD_INSIDE) {
-        return ngx_adm_gate_tier1_deny(g, HELD);
-    }
-
     if (g->conf->vwr == NGX_ADM_OFF) {
-        return held ? ngx_adm_gate_tier1_held(g) : NGX_DECLINED;
+        return g->held ? ngx_adm_gate_tier1_held(g) : NGX_DECLINED;
     }
 
     if (ngx_adm_tier1_room(g->request, &g->event, &room) != NGX_OK) {
-        return ngx_adm_gate_unknown(g, mode, &sale);
+        return ngx_adm_gate_unknown(g, mode);
     }
 
     if (room.active) {
@@ -99,9 +82,9 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         }
 
         if (g->conf->vwr == NGX_ADM_STANDBY
-            && !held
-            && (sale.phase == NGX_ADM_PHASE_NONE
-                || sale.phase == NGX_ADM_PHASE_OPEN))
+            && !g->held
+            && (g->sale.phase == NGX_ADM_PHASE_NONE
+                || g->sale.phase == NGX_ADM_PHASE_OPEN))
         {
             rc = ngx_adm_room_unseen(g->request, &g->event, g->conf,
                                      room.activation);
@@ -111,11 +94,11 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
                ? ngx_adm_gate_deny(g, NGX_ADM_VERDICT_TIER1, why) : rc;
     }
 
-    if (held) {
+    if (g->held) {
         return ngx_adm_gate_tier1_held(g);
     }
 
-    if (ngx_adm_sale_pending(&sale, g->conf, &room)) {
+    if (ngx_adm_sale_pending(&g->sale, g->conf, &room)) {
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
@@ -136,7 +119,7 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
 
 
 static ngx_int_t
-ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode, ngx_adm_sale_t *sale)
+ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
 {
     ngx_int_t            rc;
     ngx_http_request_t  *r;
@@ -155,8 +138,8 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode, ngx_adm_sale_t *sale)
 
     if (mode == NGX_ADM_ON
         || g->conf->vwr == NGX_ADM_STANDBY
-        || sale->phase == NGX_ADM_PHASE_GATHERING
-        || (sale->opens + sale->starts && ngx_adm_heard(NULL) != NGX_OK))
+        || g->sale.phase == NGX_ADM_PHASE_GATHERING
+        || (g->sale.opens + g->sale.starts && ngx_adm_heard(NULL) != NGX_OK))
     {
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
@@ -258,10 +241,6 @@ ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g)
     ngx_adm_claims_t  *entry;
 
     ctx = g->ctx;
-
-    if (ngx_adm_user_find(g->request, ctx) != NGX_OK) {
-        return NGX_ERROR;
-    }
 
     if (ctx->user.id.len == 0) {
         return NGX_DECLINED;

@@ -16,8 +16,7 @@
 #include "../base/reason.h"
 #include "../base/text.h"
 #include "../host/doubt.h"
-#include "../host/hold.h"
-#include "../host/sale.h"
+#include "../host/room_list.h"
 #include "../http/entry.h"
 #include "../http/origin.h"
 #include "../http/room.h"
@@ -100,9 +99,7 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
     ngx_int_t              rc;
     ngx_str_t              user;
     const char            *why;
-    ngx_adm_hold_t         hold;
     ngx_adm_room_t         room;
-    ngx_adm_sale_t         sale;
     ngx_adm_claims_t      *entry;
     ngx_adm_main_conf_t   *mcf;
     ngx_adm_event_conf_t  *conf;
@@ -117,18 +114,6 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
         if (rc != NGX_OK) {
             return rc;
         }
-    }
-
-    if (g->conf
-        && ngx_adm_sale_get(&g->event, g->conf, &sale) == NGX_ADM_PHASE_BEFORE)
-    {
-        return ngx_adm_gate_tier2_deny(g, NOT_OPEN);
-    }
-
-    if (g->conf
-        && ngx_adm_hold_get(&g->event, &hold) == NGX_ADM_HOLD_INSIDE)
-    {
-        return ngx_adm_gate_tier2_deny(g, HELD);
     }
 
     ngx_str_null(&user);
@@ -163,26 +148,22 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
 
         conf = ngx_adm_event_conf(mcf, &entry->sub);
 
-        if (ngx_adm_sale_get(&entry->sub, conf, &sale)
-            == NGX_ADM_PHASE_BEFORE)
-        {
+        rc = ngx_adm_gate_open(g, NGX_ADM_VERDICT_TIER2, &entry->sub, conf);
+
+        if (rc != NGX_OK) {
             g->event = entry->sub;
-            return ngx_adm_gate_tier2_deny(g, NOT_OPEN);
+            return rc;
         }
 
         if (conf == NULL) {
             conf = &mcf->event_default;
         }
-
-        if (ngx_adm_hold_get(&entry->sub, &hold) == NGX_ADM_HOLD_INSIDE) {
-            g->event = entry->sub;
-            return ngx_adm_gate_tier2_deny(g, HELD);
-        }
     }
 
     /* times that an operator set may not have been heard of yet */
 
-    if (!sale.set
+    if (!g->sale.set
+        && !ngx_adm_rooms_all_listed()
         && ngx_adm_tier1_room(g->request, &entry->sub, &room) != NGX_OK)
     {
         rc = ngx_adm_gate_look(g, &entry->sub, conf);

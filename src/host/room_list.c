@@ -396,6 +396,17 @@ ngx_adm_rooms_unlisted_locked(ngx_adm_zone_t *zone, int64_t *since)
     *since = (rooms->listed - rooms->listing < NGX_ADM_ROOM_LISTS)
              ? 0 : rooms->listed - NGX_ADM_ROOM_LISTS;
 
+    return ngx_adm_rooms_all_listed();
+}
+
+
+ngx_uint_t
+ngx_adm_rooms_all_listed(void)
+{
+    ngx_adm_rooms_t  *rooms;
+
+    rooms = ngx_adm_rooms(ngx_adm_zone);
+
     return rooms->listed
            && (rooms->full == 0
                || ngx_adm_since(rooms->full) > NGX_ADM_ROOM_FULL);

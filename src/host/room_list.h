@@ -76,5 +76,8 @@ int64_t ngx_adm_rooms_time_locked(ngx_adm_zone_t *zone);
  */
 ngx_uint_t ngx_adm_rooms_unlisted_locked(ngx_adm_zone_t *zone, int64_t *since);
 
+/* the same at a glance without the lock: there is nothing to be asked then */
+ngx_uint_t ngx_adm_rooms_all_listed(void);
+
 
 #endif /* _NGX_ADM_HOST_ROOM_LIST_H_INCLUDED_ */

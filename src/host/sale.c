@@ -146,7 +146,6 @@ ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     ngx_adm_sale_known(event, &set);
 
-    sale->now = ngx_adm_now_us();
     sale->set = (set.opens >= 0);
 
     if (sale->set) {
@@ -159,6 +158,15 @@ ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         sale->starts = conf ? conf->starts : 0;
         sale->closes = conf ? conf->closes : 0;
     }
+
+    sale->now = 0;
+    sale->phase = NGX_ADM_PHASE_NONE;
+
+    if (sale->opens + sale->starts + sale->closes == 0) {
+        return sale->phase;
+    }
+
+    sale->now = ngx_adm_now_us();
 
     if (sale->now < ngx_max(sale->opens, ngx_max(sale->starts, sale->closes))) {
         ngx_adm_sale_hold(event, sale);

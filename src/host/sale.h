@@ -50,7 +50,7 @@ typedef struct {
     int64_t              opens;          /* as above */
     int64_t              starts;
     int64_t              closes;
-    int64_t              now;
+    int64_t              now;            /* 0: it has no times */
     unsigned             set:1;          /* by an operator */
 } ngx_adm_sale_t;
 

@@ -19,7 +19,6 @@
 
 #include "../base/address.h"
 #include "../base/text.h"
-#include "../http/user.h"
 #include "local.h"
 #include "parts.h"
 
@@ -144,9 +143,8 @@ ngx_adm_limit_key(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 
     } else {
 
-        if (ngx_adm_user_find(r, ctx) != NGX_OK
-            || ngx_adm_client_name(r, &ctx->user.id, conf->ipv6_prefix, &client)
-               != NGX_OK)
+        if (ngx_adm_client_name(r, &ctx->user.id, conf->ipv6_prefix, &client)
+            != NGX_OK)
         {
             return NGX_ERROR;
         }

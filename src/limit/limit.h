@@ -22,8 +22,9 @@
 
 
 /*
- * The limits of the request's location: NGX_OK, NGX_AGAIN (it waits), NGX_ABORT
- * (it is refused, as verdict and reason of ctx say) or NGX_ERROR.
+ * The limits of the request's location, once it is known who asks: NGX_OK,
+ * NGX_AGAIN (it waits), NGX_ABORT (it is refused, as verdict and reason of ctx
+ * say) or NGX_ERROR.
  */
 ngx_int_t ngx_adm_limits(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
