@@ -1,5 +1,5 @@
 # What passes tier 2 and what does not: events, users, methods, variables,
-# bypass.  How a denial is told is in gate_deny.t.
+# bypass.  How a denial is told is in deny.t.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";

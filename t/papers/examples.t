@@ -1,5 +1,5 @@
 # What each of conf-examples/ is for: started as it stands, it is asked that.
-# Others: migration.t, example_heads.t (queue, two-tiers), limit_example.t
+# Others: migration.t, example_heads.t (queue, two-tiers), t/limit/example.t
 # (rate-limits), example_cluster.t (redis-cluster-tls), toggle.t (active-events).
 
 use FindBin;

@@ -213,4 +213,39 @@ for my $paper ('docs/architecture.md', 'CONTRIBUTING.md') {
         "$paper: there are such files";
 }
 
+
+# ---- comments and papers name files that there are
+
+{
+    my %known;
+
+    for my $path (glob root . '/src/*.[ch] ' . root . '/src/*/*.[ch] '
+                       . root . '/lua/*.lua') {
+        my $name = substr $path, length(root) + 1;
+
+        @known{ $name, $name =~ s{^src/}{}r, $name =~ s{.*/}{}r } = (1) x 3;
+    }
+
+    # those of the build, and of NGINX
+    my $others = qr/^(?:nginx|ngx_\w+)\.h$/;
+
+    my %text = map { $_ => read_file(root . "/$_") }
+               'docs/architecture.md', 'CONTRIBUTING.md';
+
+    for my $path (glob root . '/src/*.[ch] ' . root . '/src/*/*.[ch]') {
+        $text{ substr $path, length(root) + 1 } =
+            join "\n", read_file($path) =~ m{/\*.*?\*/}gs;
+    }
+
+    my @lost;
+
+    for my $from (sort keys %text) {
+        push @lost, map { "$from: $_" }
+                    grep { !$known{$_} && $_ !~ $others }
+                    $text{$from} =~ m{\b((?:\w+/)?\w+\.(?:c|h|lua))\b}g;
+    }
+
+    is_deeply \@lost, [], 'files that are named are there';
+}
+
 done_testing;

@@ -94,7 +94,7 @@ for my $event (@events) {
 
 my @scripts = map { m{(\w+)\.lua$} } glob root . '/lua/*.lua';
 
-# those of rate limits run in limit_cluster.t, and what is asked about a token
+# those of rate limits run in t/limit/cluster.t, and what is asked about a token
 # whose end was forgotten in revocation_full.t; what is needed is tried on the
 # node of one key; no backend is measured here
 @scripts = grep { !/^limit|^queue_revoked$|^(needs|follow)$|_lib$/ } @scripts;
