@@ -313,9 +313,12 @@ ngx_adm_api_unavailable(ngx_http_request_t *r)
 ngx_int_t
 ngx_adm_api_sold_out(ngx_adm_api_call_t *call, ngx_adm_tier_e tier)
 {
-    ngx_str_t  notice;
+    ngx_str_t       notice;
+    ngx_adm_sale_t  sale;
 
-    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+
+    if (ngx_adm_told_member(call->request, &call->event, &sale, &notice)
         != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -340,6 +343,7 @@ ngx_int_t
 ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full)
 {
     ngx_str_t            more, notice;
+    ngx_adm_sale_t       sale;
     ngx_http_request_t  *r;
 
     r = call->request;
@@ -353,8 +357,10 @@ ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full)
                                    full == NGX_ADM_LINE_CLOSED, NULL);
     }
 
+    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+
     if (ngx_adm_retry_after(r, NGX_ADM_LINE_RETRY) != NGX_OK
-        || ngx_adm_told_member(r, &call->event, call->conf, &notice) != NGX_OK)
+        || ngx_adm_told_member(r, &call->event, &sale, &notice) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

@@ -15,6 +15,8 @@
 #include "notice.h"
 
 
+static ngx_int_t ngx_adm_notice_put(ngx_pool_t *pool, ngx_adm_notice_t *notice,
+    ngx_uint_t lang, ngx_str_t *member);
 static ngx_uint_t ngx_adm_lang_accepted(ngx_str_t *accept);
 static ngx_uint_t ngx_adm_lang_of(u_char *p, u_char *last);
 static ngx_uint_t ngx_adm_lang_weight(u_char *p, u_char *last);
@@ -24,17 +26,7 @@ ngx_int_t
 ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *member)
 {
-    return ngx_adm_notice_in(r->pool, event, ngx_adm_notice_lang(r), member);
-}
-
-
-ngx_int_t
-ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
-    ngx_str_t *member)
-{
-    size_t             size;
-    ngx_str_t         *text, json;
-    ngx_adm_notice_t   notice;
+    ngx_adm_notice_t  notice;
 
     ngx_str_null(member);
 
@@ -42,15 +34,43 @@ ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
         return NGX_OK;
     }
 
+    return ngx_adm_notice_put(r->pool, &notice, ngx_adm_notice_lang(r),
+                              member);
+}
+
+
+ngx_int_t
+ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
+    ngx_str_t *member)
+{
+    ngx_adm_notice_t  notice;
+
+    ngx_str_null(member);
+
+    if (ngx_adm_notice_get(event, &notice) != NGX_OK) {
+        return NGX_OK;
+    }
+
+    return ngx_adm_notice_put(pool, &notice, lang, member);
+}
+
+
+static ngx_int_t
+ngx_adm_notice_put(ngx_pool_t *pool, ngx_adm_notice_t *notice, ngx_uint_t lang,
+    ngx_str_t *member)
+{
+    size_t      size;
+    ngx_str_t  *text, json;
+
     if (lang == NGX_ADM_LANG_NONE) {
         lang = NGX_ADM_LANG_KO;
     }
 
-    text = (lang == NGX_ADM_LANG_KO) ? &notice.ko : &notice.en;
+    text = (lang == NGX_ADM_LANG_KO) ? &notice->ko : &notice->en;
 
     if (text->len == 0) {
         lang = NGX_ADM_LANG_KO + NGX_ADM_LANG_EN - lang;
-        text = (lang == NGX_ADM_LANG_KO) ? &notice.ko : &notice.en;
+        text = (lang == NGX_ADM_LANG_KO) ? &notice->ko : &notice->en;
     }
 
     if (ngx_adm_json_string(pool, text, &json) != NGX_OK) {
@@ -69,7 +89,7 @@ ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
                               ",\"notice\":%V,\"noticeLang\":\"%s\","
                               "\"noticeAt\":%L", &json,
                               lang == NGX_ADM_LANG_KO ? "ko" : "en",
-                              notice.at) - member->data;
+                              notice->at) - member->data;
 
     return NGX_OK;
 }

@@ -23,45 +23,53 @@
 #define NGX_ADM_SALE_PEOPLE  20000
 
 
+static ngx_int_t ngx_adm_sale_member(ngx_pool_t *pool, ngx_adm_sale_t *sale,
+    ngx_str_t *notice, ngx_str_t *member);
 static u_char *ngx_adm_sale_time(u_char *p, int64_t us);
 
 
 ngx_int_t
 ngx_adm_told_member(ngx_http_request_t *r, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_str_t *member)
+    ngx_adm_sale_t *sale, ngx_str_t *member)
 {
-    ngx_adm_main_conf_t  *mcf;
+    ngx_str_t  notice;
 
-    if (conf == NULL) {
-        mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
-        conf = ngx_adm_event_conf(mcf, event);
+    if (ngx_adm_notice_member(r, event, &notice) != NGX_OK) {
+        return NGX_ERROR;
     }
 
-    return ngx_adm_told_in(r->pool, event, conf, ngx_adm_notice_lang(r),
-                           member);
+    return ngx_adm_sale_member(r->pool, sale, &notice, member);
 }
 
 
 ngx_int_t
-ngx_adm_told_in(ngx_pool_t *pool, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_uint_t lang, ngx_str_t *member)
+ngx_adm_told_in(ngx_pool_t *pool, ngx_str_t *event, ngx_adm_sale_t *sale,
+    ngx_uint_t lang, ngx_str_t *member)
 {
-    u_char          *p, *last;
-    size_t           size;
-    ngx_str_t        notice;
-    ngx_adm_sale_t   sale;
+    ngx_str_t  notice;
 
     if (ngx_adm_notice_in(pool, event, lang, &notice) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    *member = notice;
+    return ngx_adm_sale_member(pool, sale, &notice, member);
+}
 
-    if (ngx_adm_sale_get(event, conf, &sale) == NGX_ADM_PHASE_NONE) {
+
+static ngx_int_t
+ngx_adm_sale_member(ngx_pool_t *pool, ngx_adm_sale_t *sale, ngx_str_t *notice,
+    ngx_str_t *member)
+{
+    u_char  *p, *last;
+    size_t   size;
+
+    *member = *notice;
+
+    if (sale->phase == NGX_ADM_PHASE_NONE) {
         return NGX_OK;
     }
 
-    size = NGX_ADM_SALE_SIZE + notice.len;
+    size = NGX_ADM_SALE_SIZE + notice->len;
 
     p = ngx_pnalloc(pool, size);
     if (p == NULL) {
@@ -71,8 +79,8 @@ ngx_adm_told_in(ngx_pool_t *pool, ngx_str_t *event,
     member->data = p;
     last = p + size;
 
-    p = ngx_adm_sale_put(p, last, &sale);
-    p = ngx_adm_put(p, last, "%V", &notice);
+    p = ngx_adm_sale_put(p, last, sale);
+    p = ngx_adm_put(p, last, "%V", notice);
 
     member->len = p - member->data;
 
@@ -134,7 +142,7 @@ ngx_adm_sale_refuse(ngx_http_request_t *r, ngx_str_t *event,
 
     ngx_str_null(&to);
 
-    if (ngx_adm_told_member(r, event, conf, &member) != NGX_OK
+    if (ngx_adm_told_member(r, event, &sale, &member) != NGX_OK
         || (target && target->len
             && ngx_adm_json_string(r->pool, target, &to) != NGX_OK))
     {

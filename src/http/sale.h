@@ -20,15 +20,15 @@
 
 /*
  * What answers about an event end with: the phase with opensIn or startsIn, if
- * it has times, and an operator's word (see notice.h), as members of JSON, from
- * r->pool; conf NULL: that of the event is looked up.  NGX_ERROR: no memory.
+ * its sale (as of sale_get()) has times, and an operator's word (see notice.h),
+ * as members of JSON, from r->pool.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_told_member(ngx_http_request_t *r, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_str_t *member);
+    ngx_adm_sale_t *sale, ngx_str_t *member);
 
 /* the same, from pool, in this language: NGX_ADM_LANG_* */
 ngx_int_t ngx_adm_told_in(ngx_pool_t *pool, ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_uint_t lang, ngx_str_t *member);
+    ngx_adm_sale_t *sale, ngx_uint_t lang, ngx_str_t *member);
 
 /* the members of the phase alone, none if it has no times; and the bytes of
    them at most */

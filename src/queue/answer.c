@@ -79,11 +79,17 @@ ngx_adm_queue_stands(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
     told.lcf = call->lcf;
     told.brief = (call->value == NGX_ADM_QUEUE_HEARTBEAT);
 
-    if ((!told.brief
-         && ngx_adm_told_member(r, &call->event, call->conf, &told.notice)
+    if (!told.brief) {
+        (void) ngx_adm_sale_get(&call->event, call->conf, &told.sale);
+
+        if (ngx_adm_told_member(r, &call->event, &told.sale, &told.notice)
             != NGX_OK)
-        || ngx_adm_queue_told(&told, answer, r->pool, &json) != NGX_OK)
-    {
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    if (ngx_adm_queue_told(&told, answer, r->pool, &json) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 

@@ -431,7 +431,9 @@ ngx_adm_queue_stream_tell(ngx_adm_queue_stream_t *qs,
 
     qs->told = 0;
 
-    if (ngx_adm_told_in(pool, &qs->event, qs->conf, qs->lang, &told.notice)
+    (void) ngx_adm_sale_get(&qs->event, qs->conf, &told.sale);
+
+    if (ngx_adm_told_in(pool, &qs->event, &told.sale, qs->lang, &told.notice)
         == NGX_OK
         && ngx_adm_queue_told(&told, answer, pool, &json) == NGX_OK)
     {

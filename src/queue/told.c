@@ -111,7 +111,6 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     int64_t          size;
     ngx_str_t       *info;
     const char      *status, *taken;
-    ngx_adm_sale_t   sale;
 
     status = (seats == NGX_ADM_SEATS_SOLD) ? "sold_out" : "queued";
     taken = (seats == NGX_ADM_SEATS_TAKEN) ? ",\"seats\":0" : "";
@@ -127,9 +126,8 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 
     info = &told->conf->info;
 
-    (void) ngx_adm_sale_get(told->event, told->conf, &sale);
-
-    ngx_adm_queue_told_range(told, answer, ngx_adm_sale_rest(&sale), wait);
+    ngx_adm_queue_told_range(told, answer, ngx_adm_sale_rest(&told->sale),
+                             wait);
 
     /* who is passed over is not in the line that was counted */
 
@@ -147,7 +145,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
                size - answer->position,
                size,
                (char *) wait,
-               ngx_adm_sale_next_poll(&sale,
+               ngx_adm_sale_next_poll(&told->sale,
                    ngx_adm_queue_next_poll(answer->position, told->conf),
                    answer->size),
                answer->active,

@@ -257,7 +257,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 
     ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
 
-    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+    if (ngx_adm_told_member(call->request, &call->event, &sale, &notice)
         != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;

@@ -372,6 +372,7 @@ ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
 {
     ngx_str_t           notice;
     u_char              text[NGX_ADM_LOT_TEXT], wait[NGX_ADM_RANGE_TEXT];
+    ngx_adm_sale_t      sale;
     ngx_adm_standing_t  standing;
 
     standing.lot = answer->lot;
@@ -383,7 +384,9 @@ ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
 
     /* of now: it is not of what is repeated */
 
-    if (ngx_adm_told_member(call->request, &call->event, call->conf, &notice)
+    (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
+
+    if (ngx_adm_told_member(call->request, &call->event, &sale, &notice)
         != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
