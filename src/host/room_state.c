@@ -44,6 +44,8 @@ static void ngx_adm_room_measure_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_room_t *room);
 static void ngx_adm_room_move_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_uint_t active);
+static ngx_int_t ngx_adm_room_known_locked(ngx_adm_zone_t *zone,
+    ngx_adm_event_node_t *en, ngx_adm_room_t *room);
 static void ngx_adm_room_unknown(ngx_adm_room_t *room);
 
 
@@ -55,17 +57,59 @@ ngx_adm_zone_part_t  ngx_adm_room_part = {
 ngx_int_t
 ngx_adm_room_get(ngx_str_t *event, ngx_adm_room_t *room)
 {
-    int64_t                since;
+    ngx_int_t        rc;
+    ngx_adm_zone_t  *zone;
+
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    rc = ngx_adm_room_known_locked(zone,
+                                   ngx_adm_event_lookup_locked(zone, event),
+                                   room);
+    ngx_adm_zone_unlock(zone);
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_adm_room_get_seats(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_t *room, ngx_adm_seats_e *seats)
+{
+    int64_t                slots, sold, inside;
     ngx_int_t              rc;
     ngx_adm_zone_t        *zone;
     ngx_adm_event_node_t  *en;
 
-    rc = NGX_OK;
     zone = ngx_adm_zone;
 
     ngx_adm_zone_lock(zone);
 
     en = ngx_adm_event_lookup_locked(zone, event);
+
+    slots = en ? en->state.slots : -1;
+    sold = en ? en->state.sold : -1;
+    inside = en ? en->state.active : 0;
+
+    rc = ngx_adm_room_known_locked(zone, en, room);
+
+    ngx_adm_zone_unlock(zone);
+
+    *seats = ngx_adm_seats(conf, slots, sold, inside);
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_adm_room_known_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
+    ngx_adm_room_t *room)
+{
+    int64_t    since;
+    ngx_int_t  rc;
+
+    rc = NGX_OK;
 
     if (en && en->room) {
         *room = en->room->room;
@@ -81,8 +125,6 @@ ngx_adm_room_get(ngx_str_t *event, ngx_adm_room_t *room)
         rc = NGX_OK;
         room->clock = ngx_max(room->clock, since);
     }
-
-    ngx_adm_zone_unlock(zone);
 
     return rc;
 }

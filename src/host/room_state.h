@@ -18,6 +18,7 @@
 #include <ngx_core.h>
 
 #include "event.h"
+#include "event_state.h"
 #include "settings.h"
 #include "zone.h"
 
@@ -35,6 +36,10 @@ extern ngx_adm_zone_part_t  ngx_adm_room_part;
  * is certain.
  */
 ngx_int_t ngx_adm_room_get(ngx_str_t *event, ngx_adm_room_t *room);
+
+/* the same, and what there is of seats, as event_seats() says */
+ngx_int_t ngx_adm_room_get_seats(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_room_t *room, ngx_adm_seats_e *seats);
 
 /*
  * What the configuration says of an event.  One that is not listed, without

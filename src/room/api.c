@@ -11,7 +11,6 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "../host/event_state.h"
 #include "../host/standby.h"
 #include "../http/notice.h"
 #include "../http/respond.h"
@@ -55,7 +54,7 @@ ngx_adm_room_check_handler(ngx_adm_api_call_t *call)
     told.position = ticket->position;
     told.standing = &standing;
     told.holder = (visitor != NULL);
-    told.seats = ngx_adm_event_seats(&call->event, call->conf);
+    told.seats = standing.seats;
 
     (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
     told.sale = &sale;
@@ -253,7 +252,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 
     /* of one never heard of all is 0 */
 
-    (void) ngx_adm_room_get(&call->event, &room);
+    (void) ngx_adm_room_get_seats(&call->event, call->conf, &room, &seats);
 
     ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
 
@@ -262,8 +261,6 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-
-    seats = ngx_adm_event_seats(&call->event, call->conf);
 
     return ngx_adm_api_json(call->request,
                call->event.len + notice.len + sizeof(poll)

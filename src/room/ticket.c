@@ -119,7 +119,9 @@ ngx_adm_ticket_standing(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
 {
     ngx_int_t  rc;
 
-    if (ngx_adm_room_get(&ticket->sub, &standing->room) != NGX_OK) {
+    if (ngx_adm_room_get_seats(&ticket->sub, conf, &standing->room,
+                               &standing->seats) != NGX_OK)
+    {
         return NGX_AGAIN;
     }
 

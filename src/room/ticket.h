@@ -34,6 +34,7 @@ typedef struct {
     int64_t          ahead;      /* people with them who are there, the holder
                                     included; 0: admitted */
     int64_t          turn;       /* us; admitted only */
+    ngx_adm_seats_e  seats;      /* of ticket_standing() alone */
     unsigned         admitted:1;
     unsigned         undrawn:1;  /* a lot without a position yet */
     unsigned         waits:1;    /* for the draw */
