@@ -156,7 +156,7 @@ my $step = list(map({ number($_) } @queue), bulk(''),
                          10, 3, $t + 1, $t, -1, 0, 0),
                      list(number(5))));
 my $beats = list(map({ number($_) } @queue), bulk(''), number(1),
-                 list(number(0), number(2)));
+                 list(number(0), number(2)), list(number(1)));
 my $joins = list(map({ number($_) } @queue), bulk(''), number(1),
                  list(map { number($_) } 1, 4, 2 * $t + 1, $t, 0, 0, 0, $t));
 my $notice = list(number($t), number(1_700_000_000), bulk('x'), bulk('y'),

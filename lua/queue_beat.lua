@@ -13,9 +13,16 @@
 --
 -- each: user score place
 --
+-- here: others who are here, in one text, as cmsgpack has a list, or '': whom
+-- their worker told of before, and who stood then as their places have it.  Of
+-- these the name is enough while they are in line.  What they say they said
+-- before a stream was closed.
+-- args: here
+--
 -- back: how many were put back; again: who stands otherwise than that place
--- has it, or not at all, 0 being the first: the host has them ask.
--- reply: back again
+-- has it, or not at all, 0 being the first: the host has them ask.  unknown: who
+-- of those named is not in line: the host tells of them by their places.
+-- reply: back again unknown
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
@@ -30,6 +37,7 @@ local here = {}     -- now, user, now, user, ...
 local heard = {}    -- users who do not leave by what they said before
 local closed = {}   -- and who do, with the times, ms
 local again = {}
+local unknown = {}
 
 function q.hear(user)
   heard[#heard + 1] = user
@@ -40,6 +48,35 @@ function q.see(user)
   here[#here + 1] = now
   here[#here + 1] = user
   q.hear(user)
+end
+
+-- Who is in line is in k.seen, and nobody else: one command says whether all of
+-- them are.  One who was heard of in this very ms, by another host, or who is
+-- named twice, is looked at.
+function q.still_here(users)
+  local list, twice, n = {}, {}, 0
+  for i, user in ipairs(users) do
+    list[2 * i - 1] = now
+    list[2 * i] = user
+  end
+  local told = call('ZADD', k.seen, 'XX', 'CH', unpack(list))
+  local exact = call('ZCARD', k.seen) == q.size
+  if told < #users and exact then
+    for _, user in ipairs(users) do
+      n = n + (twice[user] and 0 or 1)
+      twice[user] = true
+    end
+    exact = told == n
+  end
+  for i, user in ipairs(users) do
+    if exact then
+      heard[i] = user
+    elseif call('ZSCORE', k.queue, user) then
+      q.see(user)
+    else
+      unknown[#unknown + 1] = i - 1
+    end
+  end
 end
 
 -- A user whom the line does not have at that score; whether it comes to.
@@ -120,6 +157,10 @@ end
 q.hear_host()
 q.touch_all()
 
+if ARG.here ~= '' then
+  q.still_here(cmsgpack.unpack(ARG.here))
+end
+
 for i = #ARG, #ARGV - 1, #EACH do
   local user = ARG.user[i]
   if call('ZSCORE', k.queue, user) == ARG.score[i] then
@@ -134,10 +175,8 @@ end
 if #here > 0 then
   call('ZADD', k.seen, unpack(here))
 end
-if q.beacon ~= 0 then
-  for _, user in ipairs(heard) do
-    call('ZREM', k.leaving, user)
-  end
+if q.beacon ~= 0 and #heard > 0 then
+  call('ZREM', k.leaving, unpack(heard))
 end
 
 local leaves = 0
@@ -162,4 +201,5 @@ end
 local answer = q.reply(NOT_IN)
 answer[REPLY.back] = q.back_in_line
 answer[REPLY.again] = again
+answer[REPLY.unknown] = unknown
 return answer

@@ -61,7 +61,7 @@ sub begin_load ($self, $port, $file, %opt) {
         '-c', $opt{connections} // $self->{connections},
         '-d', POSIX::ceil($seconds) . 's', '-s',
         root . '/bench/requests.lua', "http://127.0.0.1:$port/", '--',
-        $file, $opt{skip} // 0, $opt{event} // '', $opt{pause} // 0
+        $file, $opt{skip} // 0, $opt{event} // '', $opt{pace} // 0
         or croak "wrk: $!";
 
     return { wrk => $wrk, pids => $pids, before => \%before };
@@ -84,6 +84,7 @@ sub end_load ($self, $load) {
         rate => $r{requests} * 1e6 / $r{us},
         n    => $r{requests},
         p95  => $r{p95} / 1000,
+        p99  => $r{p99} / 1000,
         cpu  => { map { $_ => $ran{$_} / $r{requests} } keys %$pids },
         busy => { map { $_ => $ran{$_} / $r{us} } keys %$pids },
     };

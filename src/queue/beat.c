@@ -6,6 +6,11 @@
  * gate, and who closed a stream: those of an event go out with one call, a
  * moment after the first or when they are many.  A worker that leaves sends its
  * own first, since their timer keeps it.
+ *
+ * Whom the worker has told of before, by the very same place, is told of by
+ * name alone: that takes Redis much less, and most heartbeats are of such.
+ * Redis says who of them is not in line any more, and hears of these with their
+ * places.  So whom the worker forgets costs time, and nothing else.
  */
 
 
@@ -49,13 +54,34 @@
 #define NGX_ADM_BEAT_CAME   8192
 
 
+/* whom a worker has told of, at most, as a table of rows; and for how many s,
+   at most, it keeps that in mind: a score is looked at by then */
+#define NGX_ADM_BEAT_ROWS   65536
+#define NGX_ADM_BEAT_ROW    4
+#define NGX_ADM_BEAT_KNOWN  600
+
+#define NGX_ADM_BEAT_SOON   10           /* ms, of whom Redis does not know */
+
+
+/* what somebody says */
+typedef struct {
+    ngx_str_t                  user;
+    int64_t                    score;
+    int64_t                    n;        /* the place's time; else lua/
+                                            queue_beat.lua has it */
+    int64_t                    life;
+    ngx_uint_t                 what;
+} ngx_adm_beat_t;
+
+
 /* those of an event, until there is an answer */
 typedef struct {
     ngx_str_node_t             sn;       /* str: the id */
     ngx_adm_event_conf_t      *conf;
     ngx_pool_t                *pool;     /* of all of it */
     ngx_array_t                groups;   /* of arguments: ngx_str_t */
-    ngx_uint_t                 n;
+    ngx_array_t                named;    /* ngx_adm_beat_t, by name alone */
+    ngx_uint_t                 n;        /* both */
     ngx_uint_t                 batch;    /* which, and since which close */
     ngx_uint_t                 comes;    /* of these, and */
     ngx_uint_t                 closes;
@@ -73,13 +99,21 @@ typedef struct {
 
 
 static ngx_int_t ngx_adm_beat_add(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_str_t *user, int64_t score, int64_t n,
-    int64_t life, ngx_uint_t what);
+    ngx_adm_event_conf_t *conf, ngx_adm_beat_t *beat, ngx_uint_t named);
+static ngx_int_t ngx_adm_beat_group(ngx_adm_beats_t *beats,
+    ngx_adm_beat_t *beat);
+static ngx_int_t ngx_adm_beat_name(ngx_adm_beats_t *beats,
+    ngx_adm_beat_t *beat);
+static ngx_uint_t ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat);
 
 static ngx_adm_beats_t *ngx_adm_beats(ngx_str_t *event);
+static void ngx_adm_beats_within(ngx_adm_beats_t *beats, ngx_msec_t delay);
 static void ngx_adm_beats_timer(ngx_event_t *ev);
 static void ngx_adm_beats_send(ngx_adm_beats_t *beats);
+static ngx_int_t ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_str_t *names);
 static void ngx_adm_beats_done(void *data, ngx_int_t rc,
+    ngx_adm_queue_answer_t *answer);
+static void ngx_adm_beats_again(ngx_adm_beats_t *beats,
     ngx_adm_queue_answer_t *answer);
 
 
@@ -96,13 +130,27 @@ static uint64_t           ngx_adm_came_seed;
 static ngx_uint_t         ngx_adm_beat_batch;
 
 
+/* of each the upper 48 bits of a key, whose others are the row, and when, s;
+   the memory is taken as they come */
+static uint64_t  ngx_adm_beat_rows[NGX_ADM_BEAT_ROWS][NGX_ADM_BEAT_ROW];
+
+/* another one after a call failed */
+static uint64_t  ngx_adm_beat_seed;
+
+
 ngx_int_t
 ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     ngx_adm_claims_t *place, ngx_uint_t away)
 {
-    return ngx_adm_beat_add(event, conf, user, place->score, place->at,
-                            place->epoch,
-                            away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE);
+    ngx_adm_beat_t  beat;
+
+    beat.user = *user;
+    beat.score = place->score;
+    beat.n = place->at;
+    beat.life = place->epoch;
+    beat.what = away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE;
+
+    return ngx_adm_beat_add(event, conf, &beat, 1);
 }
 
 
@@ -112,6 +160,7 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     uint64_t          key;
     ngx_msec_t        often;
     ngx_uint_t        batch;
+    ngx_adm_beat_t    beat;
     ngx_adm_came_t   *came;
     ngx_adm_beats_t  *beats;
 
@@ -147,9 +196,13 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
         return;
     }
 
-    if (ngx_adm_beat_add(&entry->sub, conf, &entry->uid, 0, entry->adm, 0,
-                         NGX_ADM_BEAT_COME) == NGX_OK)
-    {
+    beat.user = entry->uid;
+    beat.score = 0;
+    beat.n = entry->adm;
+    beat.life = 0;
+    beat.what = NGX_ADM_BEAT_COME;
+
+    if (ngx_adm_beat_add(&entry->sub, conf, &beat, 0) == NGX_OK) {
         came->key = key;
         came->at = ngx_current_msec;
         came->batch = batch;
@@ -161,16 +214,25 @@ void
 ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_str_t *user, ngx_msec_t after)
 {
-    (void) ngx_adm_beat_add(event, conf, user, 0, after, 0, NGX_ADM_BEAT_CLOSE);
+    ngx_adm_beat_t  beat;
+
+    beat.user = *user;
+    beat.score = 0;
+    beat.n = after;
+    beat.life = 0;
+    beat.what = NGX_ADM_BEAT_CLOSE;
+
+    (void) ngx_adm_beat_add(event, conf, &beat, 0);
 }
 
 
+/* named: by name alone, if Redis was told of it before */
+
 static ngx_int_t
-ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
-    int64_t score, int64_t n, int64_t life, ngx_uint_t what)
+ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_beat_t *beat, ngx_uint_t named)
 {
-    u_char           *p;
-    ngx_str_t        *group;
+    ngx_int_t         rc;
     ngx_adm_beats_t  *beats;
 
     if (ngx_adm_redis == NULL) {
@@ -184,7 +246,49 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
 
     beats->conf = conf;
 
-    p = ngx_pnalloc(beats->pool, user->len + NGX_INT64_LEN
+    /* names come before all that is said with them, so none after a close */
+
+    if (named && ngx_adm_beat_told(event, beat) && beats->closes == 0) {
+        rc = ngx_adm_beat_name(beats, beat);
+
+    } else {
+        rc = ngx_adm_beat_group(beats, beat);
+    }
+
+    if (rc != NGX_OK) {
+        ngx_adm_beat_seed++;
+        return NGX_ERROR;
+    }
+
+    beats->n++;
+
+    if (beat->what == NGX_ADM_BEAT_COME) {
+        beats->comes++;
+
+    } else if (beat->what == NGX_ADM_BEAT_CLOSE) {
+        beats->closes++;
+        beats->batch = ++ngx_adm_beat_batch;
+        beats->leave = ngx_max(beats->leave, (ngx_msec_t) beat->n);
+    }
+
+    if (beats->n == NGX_ADM_BEATS || ngx_exiting) {
+        ngx_adm_beats_send(beats);
+
+    } else if (beat->what == NGX_ADM_BEAT_CLOSE) {
+        ngx_adm_beats_within(beats, NGX_ADM_BEAT_CLOSED);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_adm_beat_group(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
+{
+    u_char     *p;
+    ngx_str_t  *group;
+
+    p = ngx_pnalloc(beats->pool, beat->user.len + NGX_INT64_LEN
                                  + NGX_ADM_BEAT_PLACE);
     if (p == NULL) {
         return NGX_ERROR;
@@ -195,43 +299,93 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
         return NGX_ERROR;
     }
 
-    group[NGX_ADM_EACH_QUEUE_BEAT_USER].len = user->len;
+    group[NGX_ADM_EACH_QUEUE_BEAT_USER].len = beat->user.len;
     group[NGX_ADM_EACH_QUEUE_BEAT_USER].data = p;
-    p = ngx_cpymem(p, user->data, user->len);
+    p = ngx_cpymem(p, beat->user.data, beat->user.len);
 
     group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data = p;
-    p = ngx_sprintf(p, "%L", score);
+    p = ngx_sprintf(p, "%L", beat->score);
     group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data;
 
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data = p;
-    p = ngx_sprintf(p, "%L %L %ui", n, life, what);
+    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->life, beat->what);
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data;
 
-    beats->n++;
+    return NGX_OK;
+}
 
-    if (what == NGX_ADM_BEAT_COME) {
-        beats->comes++;
 
-    } else if (what == NGX_ADM_BEAT_CLOSE) {
-        beats->closes++;
-        beats->batch = ++ngx_adm_beat_batch;
-        beats->leave = ngx_max(beats->leave, (ngx_msec_t) n);
+static ngx_int_t
+ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
+{
+    u_char          *p;
+    ngx_adm_beat_t  *named;
+
+    p = ngx_pnalloc(beats->pool, beat->user.len);
+    if (p == NULL) {
+        return NGX_ERROR;
     }
 
-    if (beats->n == NGX_ADM_BEATS || ngx_exiting) {
-        ngx_adm_beats_send(beats);
-
-    } else if (what == NGX_ADM_BEAT_CLOSE
-               && (ngx_msec_int_t) (beats->send.timer.key - ngx_current_msec)
-                  > NGX_ADM_BEAT_CLOSED)
-    {
-        ngx_del_timer(&beats->send);
-        ngx_add_timer(&beats->send, NGX_ADM_BEAT_CLOSED);
+    named = ngx_array_push(&beats->named);
+    if (named == NULL) {
+        return NGX_ERROR;
     }
+
+    *named = *beat;
+
+    named->user.data = p;
+    ngx_memcpy(p, beat->user.data, beat->user.len);
 
     return NGX_OK;
+}
+
+
+/* whether it was told by the same place of late; from now on it was */
+
+static ngx_uint_t
+ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat)
+{
+    int64_t      of[3];
+    uint16_t     now;
+    uint64_t     key, *row;
+    ngx_uint_t   i, to;
+
+    static ngx_uint_t  next;
+
+    of[0] = beat->score;
+    of[1] = beat->n;
+    of[2] = beat->life;
+
+    key = ngx_adm_view_key(event, &beat->user) + ngx_adm_beat_seed;
+
+    for (i = 0; i < 3; i++) {
+        key = (key ^ (uint64_t) of[i]) * 0x9e3779b97f4a7c15;
+        key ^= key >> 32;
+    }
+
+    row = ngx_adm_beat_rows[key % NGX_ADM_BEAT_ROWS];
+    now = (uint16_t) ngx_time();
+
+    /* one of them goes, whichever: where more come in turn than there is room
+       for, some are still there when they come again */
+
+    to = next++ % NGX_ADM_BEAT_ROW;
+
+    for (i = 0; i < NGX_ADM_BEAT_ROW; i++) {
+
+        if ((uint16_t) (now - row[i]) >= NGX_ADM_BEAT_KNOWN || row[i] == 0) {
+            to = i;
+
+        } else if (((row[i] ^ key) >> 16) == 0) {
+            return 1;
+        }
+    }
+
+    row[to] = (key & ~(uint64_t) 0xffff) | now;
+
+    return 0;
 }
 
 
@@ -265,7 +419,9 @@ ngx_adm_beats(ngx_str_t *event)
     if (beats == NULL
         || ngx_array_init(&beats->groups, pool,
                           8 * NGX_ADM_EACH_QUEUE_BEAT_COUNT,
-                          sizeof(ngx_str_t)) != NGX_OK)
+                          sizeof(ngx_str_t)) != NGX_OK
+        || ngx_array_init(&beats->named, pool, 8, sizeof(ngx_adm_beat_t))
+           != NGX_OK)
     {
         goto failed;
     }
@@ -299,6 +455,20 @@ failed:
 }
 
 
+/* they go that soon, if not before */
+
+static void
+ngx_adm_beats_within(ngx_adm_beats_t *beats, ngx_msec_t delay)
+{
+    if ((ngx_msec_int_t) (beats->send.timer.key - ngx_current_msec)
+        > (ngx_msec_int_t) delay)
+    {
+        ngx_del_timer(&beats->send);
+        ngx_add_timer(&beats->send, delay);
+    }
+}
+
+
 static void
 ngx_adm_beats_timer(ngx_event_t *ev)
 {
@@ -311,6 +481,7 @@ ngx_adm_beats_timer(ngx_event_t *ev)
 static void
 ngx_adm_beats_send(ngx_adm_beats_t *beats)
 {
+    ngx_str_t              names;
     ngx_adm_redis_call_t  *call;
 
     if (beats->send.timer_set) {
@@ -324,18 +495,75 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
     ngx_adm_count_n(NGX_ADM_COUNT_GATE_COMES, beats->comes);
     ngx_adm_count_n(NGX_ADM_COUNT_STREAM_LEAVES, beats->closes);
 
-    ngx_adm_redis_until(ngx_adm_redis, ngx_current_msec + NGX_ADM_BEAT_CALL);
+    call = NULL;
 
-    call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, beats->n,
-                              beats->groups.elts, beats->leave,
-                              ngx_adm_beats_done, beats);
+    if (ngx_adm_beats_names(beats, &names) == NGX_OK) {
 
-    ngx_adm_redis_until(ngx_adm_redis, 0);
+        ngx_adm_redis_until(ngx_adm_redis,
+                            ngx_current_msec + NGX_ADM_BEAT_CALL);
+
+        call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, &names,
+                                  beats->groups.nelts
+                                  / NGX_ADM_EACH_QUEUE_BEAT_COUNT,
+                                  beats->groups.elts, beats->leave,
+                                  ngx_adm_beats_done, beats);
+
+        ngx_adm_redis_until(ngx_adm_redis, 0);
+    }
 
     if (call == NULL) {
         ngx_adm_came_seed++;
+        ngx_adm_beat_seed++;
         ngx_destroy_pool(beats->pool);
     }
+}
+
+
+/* as cmsgpack reads a list of texts: array 16, raw 16 */
+
+static ngx_int_t
+ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_str_t *names)
+{
+    size_t           len;
+    u_char          *p;
+    ngx_uint_t       i, n;
+    ngx_adm_beat_t  *named;
+
+    ngx_str_null(names);
+
+    named = beats->named.elts;
+    n = beats->named.nelts;
+
+    if (n == 0) {
+        return NGX_OK;
+    }
+
+    len = 3;
+
+    for (i = 0; i < n; i++) {
+        len += 3 + named[i].user.len;
+    }
+
+    p = ngx_pnalloc(beats->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    names->len = len;
+    names->data = p;
+
+    *p++ = 0xdc;
+    *p++ = (u_char) (n >> 8);
+    *p++ = (u_char) n;
+
+    for (i = 0; i < n; i++) {
+        *p++ = 0xda;
+        *p++ = (u_char) (named[i].user.len >> 8);
+        *p++ = (u_char) named[i].user.len;
+        p = ngx_cpymem(p, named[i].user.data, named[i].user.len);
+    }
+
+    return NGX_OK;
 }
 
 
@@ -344,37 +572,70 @@ ngx_adm_beats_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
     ngx_adm_beats_t *beats = data;
 
-    size_t       i;
-    ngx_str_t   *group;
-    ngx_uint_t   n;
-    redisReply  *again;
-
     if (rc == NGX_OK) {
-        again = answer->again;
-        group = beats->groups.elts;
+        ngx_adm_beats_again(beats, answer);
 
-        for (i = 0; i < again->elements; i++) {
-            n = (ngx_uint_t) again->element[i]->integer;
+    } else {
+        ngx_adm_beat_seed++;
 
-            if (n < beats->n) {
-                n *= NGX_ADM_EACH_QUEUE_BEAT_COUNT;
-
-                ngx_adm_view_gone(&beats->sn.str,
-                                  &group[n + NGX_ADM_EACH_QUEUE_BEAT_USER],
-                                  answer->clock);
-            }
+        if (beats->comes) {
+            ngx_adm_came_seed++;
         }
-
-        ngx_adm_count_n(NGX_ADM_COUNT_VIEW_AGAIN, again->elements);
-
-        ngx_log_debug3(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
-                       "admission: heartbeats of event \"%V\": %ui, %uz of "
-                       "them are to ask", &beats->sn.str, beats->n,
-                       again->elements);
-
-    } else if (beats->comes) {
-        ngx_adm_came_seed++;
     }
 
     ngx_destroy_pool(beats->pool);
+}
+
+
+static void
+ngx_adm_beats_again(ngx_adm_beats_t *beats, ngx_adm_queue_answer_t *answer)
+{
+    size_t            i;
+    ngx_str_t        *group;
+    ngx_uint_t        n;
+    redisReply       *again, *unknown;
+    ngx_adm_beat_t   *named;
+    ngx_adm_beats_t  *others;
+
+    again = answer->again;
+    group = beats->groups.elts;
+
+    for (i = 0; i < again->elements; i++) {
+        n = (ngx_uint_t) again->element[i]->integer
+            * NGX_ADM_EACH_QUEUE_BEAT_COUNT;
+
+        if (n < beats->groups.nelts) {
+            ngx_adm_view_gone(&beats->sn.str,
+                              &group[n + NGX_ADM_EACH_QUEUE_BEAT_USER],
+                              answer->clock);
+        }
+    }
+
+    ngx_adm_count_n(NGX_ADM_COUNT_VIEW_AGAIN, again->elements);
+
+    /* by their places, now */
+
+    unknown = answer->unknown;
+    named = beats->named.elts;
+
+    for (i = 0; i < unknown->elements; i++) {
+        n = (ngx_uint_t) unknown->element[i]->integer;
+
+        if (n < beats->named.nelts) {
+            (void) ngx_adm_beat_add(&beats->sn.str, beats->conf, &named[n], 0);
+        }
+    }
+
+    if (unknown->elements && !ngx_exiting) {
+        others = ngx_adm_beats(&beats->sn.str);
+
+        if (others) {
+            ngx_adm_beats_within(others, NGX_ADM_BEAT_SOON);
+        }
+    }
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
+                   "admission: heartbeats of event \"%V\": %ui, %uz of "
+                   "them are to ask, %uz are told again", &beats->sn.str,
+                   beats->n, again->elements, unknown->elements);
 }

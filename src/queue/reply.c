@@ -89,7 +89,7 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
 ngx_int_t
 ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r)
 {
-    redisReply  *back, *again;
+    redisReply  *back, *again, *unknown;
 
     if (ngx_adm_queue_reply(reply, r, NGX_ADM_REPLY_QUEUE_BEAT_COUNT
                                       - NGX_ADM_REPLY_QUEUE_COUNT)
@@ -100,16 +100,19 @@ ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     back = reply->element[NGX_ADM_REPLY_QUEUE_BEAT_BACK];
     again = reply->element[NGX_ADM_REPLY_QUEUE_BEAT_AGAIN];
+    unknown = reply->element[NGX_ADM_REPLY_QUEUE_BEAT_UNKNOWN];
 
     if (back->type != REDIS_REPLY_INTEGER
         || back->integer < 0
-        || !ngx_adm_reply_is_list(again, "n"))
+        || !ngx_adm_reply_is_list(again, "n")
+        || !ngx_adm_reply_is_list(unknown, "n"))
     {
         return ngx_adm_queue_reply_invalid();
     }
 
     r->tally.n[NGX_ADM_TALLY_PLACES] = back->integer;
     r->answer.again = again;
+    r->answer.unknown = unknown;
 
     return NGX_OK;
 }

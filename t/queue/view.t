@@ -213,6 +213,75 @@ subtest 'heartbeats in one call' => sub {
 };
 
 
+subtest 'heartbeats by name, of whom Redis was told before' => sub {
+    my $q = Admission::Scripts->new($redis, event => 'names', threshold => 1);
+    my %at;
+    $at{$_} = $q->ask($_) for qw(in a b c d);
+    my $seen = sub ($user) { $redis->cmd('ZSCORE', $q->key('seen'), $user) };
+    my $names = sub (@who) { $q->beat(map { { user => $_ } } @who)->{unknown} };
+
+    # of this very ms is what others said, too
+
+    $redis->cmd('ZADD', $q->key('seen'), 1, $_) for qw(a b c d);
+    is_deeply $names->(qw(a b c d)), [], 'all are in line';
+    cmp_ok $seen->($_), '>', 1, "$_ was seen" for qw(a b c d);
+    is_deeply $names->(qw(a b a a)), [], 'one by more than one page';
+    $redis->cmd('EVAL', <<'END', 1, $q->key('seen'));
+local t = redis.call('TIME')
+redis.call('ZADD', KEYS[1], t[1] * 1000 + math.floor(t[2] / 1000), 'a')
+END
+    is_deeply $names->(qw(b a d)), [], 'one of whom another host just told';
+
+    # out of the line, in whatever way
+
+    $redis->cmd('ZREM', $q->key($_), 'b') for qw(queue seen);
+    my $r = $q->beat(map { { user => $_ } } qw(a b c x));
+    is_deeply $r->{unknown}, [ 1, 3 ], 'who is not in line is told';
+    is "$r->{back} @{ $r->{again} }", '0 ', 'and nothing else is done';
+    is_deeply [ $q->waiting ], [ qw(a c d) ], 'the line is as it was';
+    is $q->beat({ user => 'b', place => $at{b} })->{back}, 1,
+        'a place puts one back';
+    is_deeply $names->(qw(a b c)), [], 'of whom the name is enough again';
+
+    $redis->cmd('ZREM', $q->key('queue'), 'c');
+    is_deeply $names->(qw(a b c)), [ 2 ], 'one whom the line alone has lost';
+    $redis->cmd('ZREM', $q->key('seen'), 'c');
+    $q->beat({ user => 'c', place => $at{c} });
+    $redis->cmd('ZREM', $q->key('seen'), 'c');
+    is_deeply $names->(qw(a c)), [], 'one whom the line alone has';
+    cmp_ok $seen->('c'), '>', 1, 'is seen';
+
+    # a page that was refreshed, a stream that was closed
+
+    my $leaving = sub ($user) { $redis->cmd('ZSCORE', $q->key('leaving'), $user) };
+    $q->leave($_, 1) for qw(a b);
+    $names->(qw(a b));
+    is $leaving->($_), undef, "$_ stays" for qw(a b);
+    $q->beat({ user => 'a' }, { user => 'a', close => 30_000 });
+    ok $leaving->('a'), 'who closes a stream then may leave';
+    $q->beat({ user => 'd', close => 30_000 });
+    $names->('a');
+    is $leaving->('a'), undef, 'until it is heard of';
+    ok $leaving->('d'), 'others do';
+
+    # let in, left, lost
+
+    $q->leave('in');
+    $q->next_step;
+    is_deeply [ $q->active ], [ 'a' ], 'one is let in';
+    is_deeply $names->(qw(a b)), [ 0 ], 'which the line does not have';
+    is $redis->cmd('ZSCORE', $q->key('active-seen'), 'a'), undef,
+        'and has not come';
+    $q->leave('b', 0, 1);
+    is_deeply $names->(qw(c b)), [ 1 ], 'who left';
+    $redis->cmd('DEL', map { $q->key($_) }
+                       Admission::Scripts::listed(queue_beat => 'keys'));
+    is_deeply $names->(qw(c d)), [ 0, 1 ], 'after a loss it knows nobody';
+    is $redis->cmd('EXISTS', $q->key('seen'), $q->key('queue')), 0,
+        'and keeps none of them';
+};
+
+
 # ---- hosts
 
 sub host (%opt) {
@@ -359,10 +428,13 @@ subtest 'positions, by any host, without Redis' => sub {
 };
 
 
+sub looks () { return $redis->stats->{zscore} // 0 }
+
 subtest 'many polls are few commands' => sub {
     my $before = calls('queue_check');
     my $beats = calls('queue_beat');
     my $polls = counted(1, 'queue_view_polls_total');
+    my $looks = looks();
     my $began = time;
 
     ask(1, $_ % 2 ? 'u9000' : 'u5555', 'far') for 1 .. 400;
@@ -372,6 +444,8 @@ subtest 'many polls are few commands' => sub {
     is calls('queue_check'), $before, 'of which Redis was asked for none';
     cmp_ok calls('queue_beat') - $beats, '<=', 2 * ($took / 0.8 + 2),
         'and told of now and then';
+    cmp_ok looks() - $looks, '<', 100,
+        'by name: nobody is looked up';
 };
 
 

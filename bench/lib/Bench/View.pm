@@ -7,14 +7,14 @@ package Bench::View;
 use v5.36;
 
 use Carp;
-use List::Util qw(sum0);
+use List::Util qw(min sum0);
 use Time::HiRes qw(time sleep);
 
 use Admission::HTTP;
 use Bench;
 use Bench::Polls;
 
-my $polled = 10_000;
+my $polled = 100_000;
 
 
 sub run ($bench, $site) {
@@ -22,7 +22,8 @@ sub run ($bench, $site) {
     my $host = $site->another_nginx('');
     my $bare = $site->another_nginx('bare:');
 
-    my @known = renew($host, Bench::Polls::fill($site, 'view', $many, $polled));
+    my @known = renew($host, Bench::Polls::fill($site, 'view', $many,
+                                                 min($polled, $many)));
     my $file = Bench::Polls::polls($site, 'view', @known);
 
     my ($token, $place) = split /\t/, $known[-1];

@@ -130,16 +130,28 @@ sub step ($self, $since = 0, $waiting = -1, $inside = -1, $view = 0,
 
 # Users, and the places that they show, { user, place (what an answer said) and
 # away, ... }; "again" of the answer is who is to ask.  come: adm of an entry token
-# that a gate took, instead; close: ms after which one leaves with a stream.
+# that a gate took, instead; close: ms after which one leaves with a stream.  One
+# without any of these is named, which is said of those before.
 
 sub beat ($self, @who) {
-    return $self->call('beat', map {
+    my @named = map { $_->{user} }
+                grep { !grep { defined } @$_{qw(place come close)} } @who;
+    @who = grep { $_->{place} || $_->{come} || $_->{close} } @who;
+
+    return $self->call('beat', @named ? list(@named) : '', map {
         my $place = $_->{place};
         $_->{come} ? ($_->{user}, 0, "$_->{come} 0 2") :
         $_->{close} ? ($_->{user}, 0, "$_->{close} 0 3") :
         ($_->{user}, $place->{score},
          "$place->{clock} $place->{epoch} " . ($_->{away} ? 1 : 0))
     } @who);
+}
+
+# as cmsgpack has it
+
+sub list (@texts) {
+    return pack('Cn', 0xdc, scalar @texts)
+           . join '', map { pack('Cn/a*', 0xda, $_) } @texts;
 }
 
 # given: so many are sold at least, of seats that are set; -1: nothing is said
