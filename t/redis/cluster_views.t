@@ -23,7 +23,8 @@ $site->nginx($_)->allow(qr/redis|queue of event|failed over/) for 0, 1;
 
 my $key = sub ($name) { "{concert}:$name" };
 my $master = $cluster->master_of($key->('queue'));
-my $replica = $cluster->replica_of($key->('queue'));
+my $replica;
+wait_until { $replica = $cluster->replica_of($key->('queue')) } 20;
 
 my %place;
 
