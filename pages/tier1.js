@@ -170,7 +170,7 @@ start({
       number: ahead || body.position,
       unit: ahead ? "명" : "번",
       left: Math.max(1, left),
-      wait: waitOf(body, body.seats === 0 ? lastSeats : body.paused ? L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")
+      wait: waitOf(body, body.seats === 0 ? lastSeats : body.paused ? paused
         : ahead ? body.estimatedWaitRange || body.estimatedWait : L("You are next", "다음 차례입니다")),
       facts: [
         [body.lot ? L("Your place by the draw", "추첨 순번") : L("Your number", "내 번호"), count(body.position)],

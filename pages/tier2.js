@@ -6,6 +6,10 @@ function mine() {
   return token ? { "x-queue-place": token } : {};
 }
 
+// the threshold is 0, the event is held, or its backend stopped it
+
+const pausedIn = ({ threshold, estimatedWait }) => !(threshold > 0) || estimatedWait === null;
+
 function inside({ currentUsers, threshold }) {
   if (!(threshold > 0)) return count(currentUsers) + L("", "명");
   return L(`${count(currentUsers)} of ${count(threshold)}`, `${count(currentUsers)} / ${count(threshold)}명`);
@@ -53,7 +57,7 @@ start({
         number: body.position,
         unit: "번째",
         left: body.position,
-        wait: waitOf(body, body.seats === 0 ? lastSeats : body.threshold > 0 ? body.estimatedWaitRange || body.estimatedWait : L("Entry is paused at the moment", "현재 입장이 잠시 중단되었습니다")),
+        wait: waitOf(body, body.seats === 0 ? lastSeats : pausedIn(body) ? paused : body.estimatedWaitRange || body.estimatedWait),
         facts: [
           [L("Ahead of you", "내 앞"), count(body.peopleAhead) + L("", "명")],
           [L("Behind you", "내 뒤"), count(body.peopleBehind) + L("", "명")],

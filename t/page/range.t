@@ -11,7 +11,7 @@ binmode Test::More->builder->$_, ':encoding(UTF-8)'
 
 sub said (@ranges) {
     my ($status, $output) = run('node', root . '/t/browser/range.js',
-                                root . '/pages/page.js',
+                                root . '/pages/words.js',
                                 json_encode(\@ranges));
     is $status, 0, 'runs' or diag $output;
     return map { json_decode($_) } split /\n/, $output;
