@@ -122,7 +122,22 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("serving"), NGX_ADM_PAGE_SERVING,
       NGX_ADM_PAGE_NOJS },
 
-    { ngx_string("minutes"), NGX_ADM_PAGE_MINUTES,
+    { ngx_string("behind"), NGX_ADM_PAGE_BEHIND,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("wait"), NGX_ADM_PAGE_WAIT_EN,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("waitko"), NGX_ADM_PAGE_WAIT_KO,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("leave"), NGX_ADM_PAGE_LEAVE,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("stay"), NGX_ADM_PAGE_STAY,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("leaves"), NGX_ADM_PAGE_LEAVES,
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("notice"), NGX_ADM_PAGE_NOTICE,
@@ -143,6 +158,9 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("going"), NGX_ADM_PAGE_GOING,
       NGX_ADM_PAGE_NOJS },
 
+    { ngx_string("first"), NGX_ADM_PAGE_FIRST,
+      NGX_ADM_PAGE_NOJS },
+
     { ngx_string("paused"), NGX_ADM_PAGE_PAUSED,
       NGX_ADM_PAGE_NOJS },
 
@@ -156,6 +174,24 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("lot"), NGX_ADM_PAGE_LOT,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("drawing"), NGX_ADM_PAGE_DRAWING,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("page"), NGX_ADM_PAGE_PAGE_URI,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("held"), NGX_ADM_PAGE_HELD,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("leaving"), NGX_ADM_PAGE_LEAVING,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("gone"), NGX_ADM_PAGE_GONE,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("script"), NGX_ADM_PAGE_SCRIPT,
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("before"), NGX_ADM_PAGE_BEFORE,

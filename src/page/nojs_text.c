@@ -15,6 +15,7 @@
 #include "../host/notice.h"
 #include "nojs_text.h"
 #include "values.h"
+#include "words.h"
 
 
 ngx_int_t
@@ -62,6 +63,33 @@ ngx_adm_page_number(ngx_http_request_t *r, int64_t n, ngx_str_t *text)
 
 
 ngx_int_t
+ngx_adm_page_wait(ngx_http_request_t *r, ngx_adm_range_t *range,
+    ngx_str_t *values)
+{
+    u_char     *p;
+    ngx_str_t  *en, *ko;
+
+    en = &values[NGX_ADM_PAGE_WAIT_EN];
+    ko = &values[NGX_ADM_PAGE_WAIT_KO];
+
+    p = ngx_pnalloc(r->pool, 2 * NGX_ADM_WORDS_MAX);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    en->data = p;
+    en->len = ngx_adm_words(p, range->low, range->high, NGX_ADM_WORDS_EN) - p;
+
+    p += NGX_ADM_WORDS_MAX;
+
+    ko->data = p;
+    ko->len = ngx_adm_words(p, range->low, range->high, NGX_ADM_WORDS_KO) - p;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
 ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *values)
 {
     ngx_tm_t           tm;
@@ -100,32 +128,38 @@ ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *values)
 }
 
 
+/* words of a state are classes of the page, and each shows what it names */
+
 void
 ngx_adm_page_state(ngx_str_t *values, const char *state)
 {
-    ngx_uint_t  i;
+    size_t       len;
+    ngx_uint_t   i;
+    const char  *word;
 
     static struct {
-        ngx_uint_t   value;
-        const char  *state;
+        ngx_uint_t  value;
+        ngx_str_t   word;
     }  shown[] = {
-        { NGX_ADM_PAGE_WAITING, "waiting" },
-        { NGX_ADM_PAGE_WAITING, "waiting paused" },
-        { NGX_ADM_PAGE_GOING, "waiting" },
-        { NGX_ADM_PAGE_PAUSED, "waiting paused" },
-        { NGX_ADM_PAGE_WAITING, "waiting last" },
-        { NGX_ADM_PAGE_LAST, "waiting last" },
-        { NGX_ADM_PAGE_WAITING, "waiting gathering" },
-        { NGX_ADM_PAGE_GATHERING, "waiting gathering" },
-        { NGX_ADM_PAGE_LOT, "lot" },
-        { NGX_ADM_PAGE_BEFORE, "before" },
-        { NGX_ADM_PAGE_CLOSED, "closed" },
-        { NGX_ADM_PAGE_SOLD, "sold" },
-        { NGX_ADM_PAGE_COOKIES, "cookies" },
-        { NGX_ADM_PAGE_BUSY, "busy" },
-        { NGX_ADM_PAGE_CROWDED, "crowded" },
-        { NGX_ADM_PAGE_FULL, "full" },
-        { NGX_ADM_PAGE_UNKNOWN, "unknown" }
+        { NGX_ADM_PAGE_WAITING, ngx_string("waiting") },
+        { NGX_ADM_PAGE_FIRST, ngx_string("first") },
+        { NGX_ADM_PAGE_PAUSED, ngx_string("paused") },
+        { NGX_ADM_PAGE_LAST, ngx_string("last") },
+        { NGX_ADM_PAGE_GATHERING, ngx_string("gathering") },
+        { NGX_ADM_PAGE_LOT, ngx_string("lot") },
+        { NGX_ADM_PAGE_DRAWING, ngx_string("drawing") },
+        { NGX_ADM_PAGE_LEAVING, ngx_string("leaving") },
+        { NGX_ADM_PAGE_GONE, ngx_string("left") },
+        { NGX_ADM_PAGE_SCRIPT, ngx_string("script") },
+        { NGX_ADM_PAGE_BEFORE, ngx_string("before") },
+        { NGX_ADM_PAGE_CLOSED, ngx_string("closed") },
+        { NGX_ADM_PAGE_SOLD, ngx_string("sold") },
+        { NGX_ADM_PAGE_SCRIPT, ngx_string("sold") },
+        { NGX_ADM_PAGE_COOKIES, ngx_string("cookies") },
+        { NGX_ADM_PAGE_BUSY, ngx_string("busy") },
+        { NGX_ADM_PAGE_CROWDED, ngx_string("crowded") },
+        { NGX_ADM_PAGE_FULL, ngx_string("full") },
+        { NGX_ADM_PAGE_UNKNOWN, ngx_string("unknown") }
     };
 
     values[NGX_ADM_PAGE_STATE].data = (u_char *) state;
@@ -137,10 +171,29 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         ngx_str_set(&values[i], "hidden");
     }
 
-    for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+    for (word = state; *word; word += len + strspn(word + len, " ")) {
 
-        if (ngx_strcmp(shown[i].state, state) == 0) {
-            ngx_str_null(&values[shown[i].value]);
+        len = strcspn(word, " ");
+
+        for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+
+            if (shown[i].word.len == len
+                && ngx_strncmp(shown[i].word.data, word, len) == 0)
+            {
+                ngx_str_null(&values[shown[i].value]);
+            }
         }
+    }
+
+    if (ngx_strcmp(state, "waiting") == 0) {
+        ngx_str_null(&values[NGX_ADM_PAGE_GOING]);
+    }
+
+    /* a ticket, or a place, that may be given up */
+
+    if (values[NGX_ADM_PAGE_WAITING].len == 0
+        || values[NGX_ADM_PAGE_LOT].len == 0)
+    {
+        ngx_str_null(&values[NGX_ADM_PAGE_HELD]);
     }
 }

@@ -14,6 +14,8 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/forecast.h"
+
 
 /* seconds as 1:02:03 */
 ngx_int_t ngx_adm_page_clock(ngx_http_request_t *r, int64_t seconds,
@@ -22,6 +24,10 @@ ngx_int_t ngx_adm_page_clock(ngx_http_request_t *r, int64_t seconds,
 /* 1,234,567 */
 ngx_int_t ngx_adm_page_number(ngx_http_request_t *r, int64_t n,
     ngx_str_t *text);
+
+/* from when to when, in words of both languages, into the page's values */
+ngx_int_t ngx_adm_page_wait(ngx_http_request_t *r, ngx_adm_range_t *range,
+    ngx_str_t *values);
 
 /* what an operator says of the event, if anything, into the page's values */
 ngx_int_t ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event,

@@ -20,6 +20,8 @@ typedef enum {
     NGX_ADM_PAGE_TITLE,
     NGX_ADM_PAGE_ARTIST,
     NGX_ADM_PAGE_NOJS_URI,       /* the same page's, with return */
+    NGX_ADM_PAGE_PAGE_URI,       /* of the page without JavaScript that of the
+                                    one with it */
     NGX_ADM_PAGE_RETURN,         /* empty unless the page stands in the place of
                                     what was denied */
     NGX_ADM_PAGE_LOGIN,          /* of the operators' page */
@@ -28,8 +30,13 @@ typedef enum {
     NGX_ADM_PAGE_AHEAD,
     NGX_ADM_PAGE_POSITION,
     NGX_ADM_PAGE_SERVING,
-    NGX_ADM_PAGE_MINUTES,
+    NGX_ADM_PAGE_BEHIND,
+    NGX_ADM_PAGE_WAIT_EN,        /* from when to when, in words */
+    NGX_ADM_PAGE_WAIT_KO,
     NGX_ADM_PAGE_LEFT,           /* until the sale opens, or starts */
+    NGX_ADM_PAGE_LEAVE,          /* where to be asked whether to leave, */
+    NGX_ADM_PAGE_STAY,           /* to say no, */
+    NGX_ADM_PAGE_LEAVES,         /* and yes, which is a call of the API */
     NGX_ADM_PAGE_NOTICE,         /* "hidden" or empty, of an operator's word */
     NGX_ADM_PAGE_NOTICE_KO,
     NGX_ADM_PAGE_NOTICE_EN,
@@ -37,10 +44,17 @@ typedef enum {
     NGX_ADM_PAGE_WAITING,        /* "hidden" or empty, of what is for a state
                                     alone: no style may be allowed */
     NGX_ADM_PAGE_GOING,
+    NGX_ADM_PAGE_FIRST,          /* nobody is ahead */
     NGX_ADM_PAGE_PAUSED,
     NGX_ADM_PAGE_LAST,           /* all seats that are left are being booked */
     NGX_ADM_PAGE_GATHERING,
     NGX_ADM_PAGE_LOT,
+    NGX_ADM_PAGE_DRAWING,
+    NGX_ADM_PAGE_HELD,           /* a ticket, or a place, that may be given up
+                                    */
+    NGX_ADM_PAGE_LEAVING,
+    NGX_ADM_PAGE_GONE,
+    NGX_ADM_PAGE_SCRIPT,         /* needs JavaScript */
     NGX_ADM_PAGE_BEFORE,
     NGX_ADM_PAGE_CLOSED,
     NGX_ADM_PAGE_SOLD,

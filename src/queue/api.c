@@ -62,8 +62,6 @@ static ngx_int_t ngx_adm_queue_send_alone(ngx_adm_api_call_t *call);
 static ngx_uint_t ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask);
 static void ngx_adm_queue_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
-static void ngx_adm_queue_guest_note(ngx_adm_queue_guest_t *guest,
-    ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
 
@@ -390,7 +388,7 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     }
 
     if (ngx_adm_queue_view(ask, &answer) == NGX_OK) {
-        ngx_adm_queue_guest_note(&qc->guest, &answer);
+        ngx_adm_queue_bound_note(&qc->guest, &answer);
 
         return ngx_adm_queue_tells(call, &answer);
     }
@@ -576,7 +574,7 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         return;
     }
 
-    ngx_adm_queue_guest_note(guest, answer);
+    ngx_adm_queue_bound_note(guest, answer);
 
     if (answer->state != NGX_ADM_QUEUE_NEEDS_TIER1) {
         rc = ngx_adm_queue_tells(call, answer);
@@ -607,26 +605,6 @@ ngx_adm_queue_tells(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 
     return qc->ask.looks ? ngx_adm_queue_stream(call, answer)
                          : ngx_adm_queue_answer(call, answer);
-}
-
-
-static void
-ngx_adm_queue_guest_note(ngx_adm_queue_guest_t *guest,
-    ngx_adm_queue_answer_t *answer)
-{
-    if (!guest->unlisted) {
-        return;
-    }
-
-    if (answer->state == NGX_ADM_QUEUE_WAITING
-        || answer->state == NGX_ADM_QUEUE_ACTIVE
-        || answer->state == NGX_ADM_QUEUE_READY)
-    {
-        ngx_adm_unlisted_in(&guest->user);
-
-    } else {
-        ngx_adm_unlisted_out(&guest->user, 0);
-    }
 }
 
 

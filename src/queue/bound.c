@@ -104,6 +104,26 @@ ngx_adm_queue_over(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest)
 }
 
 
+void
+ngx_adm_queue_bound_note(ngx_adm_queue_guest_t *guest,
+    ngx_adm_queue_answer_t *answer)
+{
+    if (!guest->unlisted) {
+        return;
+    }
+
+    if (answer->state == NGX_ADM_QUEUE_WAITING
+        || answer->state == NGX_ADM_QUEUE_ACTIVE
+        || answer->state == NGX_ADM_QUEUE_READY)
+    {
+        ngx_adm_unlisted_in(&guest->user);
+
+    } else {
+        ngx_adm_unlisted_out(&guest->user, 0);
+    }
+}
+
+
 static void
 ngx_adm_queue_bound_count(ngx_adm_api_call_t *call, ngx_adm_bound_e bound,
     const char *what)

@@ -35,6 +35,10 @@ typedef struct {
 ngx_int_t ngx_adm_queue_bound(ngx_adm_api_call_t *call,
     ngx_adm_queue_guest_t *guest, ngx_adm_queue_ask_t *ask);
 
+/* what an answer says of it */
+void ngx_adm_queue_bound_note(ngx_adm_queue_guest_t *guest,
+    ngx_adm_queue_answer_t *answer);
+
 /* 503 TOO_MANY_EVENTS */
 ngx_int_t ngx_adm_queue_over(ngx_adm_api_call_t *call,
     ngx_adm_queue_guest_t *guest);

@@ -14,6 +14,7 @@
 #include "../host/unlisted.h"
 #include "../http/body.h"
 #include "../http/entry.h"
+#include "../http/form.h"
 #include "../http/once.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
@@ -172,7 +173,11 @@ ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 
     if (rc != NGX_OK) {
         ngx_adm_once_drop(once);
-        ngx_adm_wait_finish(r, ngx_adm_api_unavailable(r));
+
+        rc = ngx_adm_form_back(r);
+
+        ngx_adm_wait_finish(r, (rc == NGX_DECLINED)
+                               ? ngx_adm_api_unavailable(r) : rc);
         return;
     }
 
@@ -191,7 +196,11 @@ ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
 
     } else {
-        rc = ngx_adm_once_json(once, &json);
+        rc = once->keyed ? NGX_DECLINED : ngx_adm_form_back(r);
+
+        if (rc == NGX_DECLINED) {
+            rc = ngx_adm_once_json(once, &json);
+        }
     }
 
     ngx_adm_wait_finish(r, rc);

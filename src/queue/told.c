@@ -12,7 +12,6 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
-#include "../host/range.h"
 #include "../http/sale.h"
 #include "told.h"
 
@@ -31,8 +30,6 @@ static ngx_int_t ngx_adm_queue_told_out(ngx_adm_queue_told_t *told,
 static ngx_int_t ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats, ngx_pool_t *pool,
     ngx_str_t *json);
-static void ngx_adm_queue_told_range(ngx_adm_queue_told_t *told,
-    ngx_adm_queue_answer_t *answer, int64_t rest, u_char *text);
 static ngx_int_t ngx_adm_queue_told_place(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_pool_t *pool);
 static ngx_int_t ngx_adm_queue_told_active(ngx_adm_queue_told_t *told,
@@ -107,10 +104,12 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_adm_seats_e seats, ngx_pool_t *pool,
     ngx_str_t *json)
 {
-    u_char           wait[NGX_ADM_RANGE_TEXT];
-    int64_t          size;
-    ngx_str_t       *info;
-    const char      *status, *taken;
+    u_char            wait[NGX_ADM_RANGE_TEXT];
+    int64_t           size;
+    ngx_int_t         rc;
+    ngx_str_t        *info;
+    const char       *status, *taken;
+    ngx_adm_range_t   range;
 
     status = (seats == NGX_ADM_SEATS_SOLD) ? "sold_out" : "queued";
     taken = (seats == NGX_ADM_SEATS_TAKEN) ? ",\"seats\":0" : "";
@@ -126,8 +125,10 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 
     info = &told->conf->info;
 
-    ngx_adm_queue_told_range(told, answer, ngx_adm_sale_rest(&told->sale),
-                             wait);
+    rc = ngx_adm_queue_told_range(told->event, told->conf, answer,
+                                  ngx_adm_sale_rest(&told->sale), &range);
+
+    ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 
     /* who is passed over is not in the line that was counted */
 
@@ -156,33 +157,30 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 
 /* ahead of the first measurement it is some rate, as far as anybody knows */
 
-static void
-ngx_adm_queue_told_range(ngx_adm_queue_told_t *told,
-    ngx_adm_queue_answer_t *answer, int64_t rest, u_char *text)
+ngx_int_t
+ngx_adm_queue_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_queue_answer_t *answer, int64_t rest, ngx_adm_range_t *range)
 {
-    ngx_adm_range_t  range;
-
     if (answer->threshold == 0
-        || ngx_adm_range_stopped(told->event, told->conf, NGX_ADM_RANGE_QUEUE))
+        || ngx_adm_range_stopped(event, conf, NGX_ADM_RANGE_QUEUE))
     {
-        ngx_adm_range_text(NULL, text);
-        return;
+        return NGX_DECLINED;
     }
 
-    ngx_adm_range_queue(told->event,
+    ngx_adm_range_queue(event,
                         answer->rate > 0 ? answer->rate : NGX_ADM_QUEUE_SOME,
-                        answer->position, &range);
+                        answer->position, range);
 
     if (answer->rate <= 0) {
-        range.wait = ngx_adm_queue_estimate(answer->position, answer->rate);
-        range.high = ngx_max(range.high, range.wait);
+        range->wait = ngx_adm_queue_estimate(answer->position, answer->rate);
+        range->high = ngx_max(range->high, range->wait);
     }
 
-    range.wait += rest;
-    range.low += rest;
-    range.high += rest;
+    range->wait += rest;
+    range->low += rest;
+    range->high += rest;
 
-    ngx_adm_range_text(&range, text);
+    return NGX_OK;
 }
 
 

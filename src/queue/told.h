@@ -17,6 +17,7 @@
 #include <ngx_http.h>
 
 #include "../host/event_state.h"
+#include "../host/range.h"
 #include "../host/sale.h"
 #include "queue.h"
 
@@ -46,6 +47,14 @@ typedef struct {
  */
 ngx_int_t ngx_adm_queue_told(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_pool_t *pool, ngx_str_t *json);
+
+/*
+ * What one who waits is told of how long; rest: s until it begins.
+ * NGX_DECLINED: entry is paused, and there is no number.
+ */
+ngx_int_t ngx_adm_queue_told_range(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_adm_queue_answer_t *answer, int64_t rest,
+    ngx_adm_range_t *range);
 
 
 #endif /* _NGX_ADM_QUEUE_TOLD_H_INCLUDED_ */

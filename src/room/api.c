@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../host/standby.h"
+#include "../http/form.h"
 #include "../http/notice.h"
 #include "../http/respond.h"
 #include "../http/room.h"
@@ -218,6 +219,14 @@ ngx_adm_room_stream_handler(ngx_adm_api_call_t *call)
 ngx_int_t
 ngx_adm_room_not_found(ngx_adm_api_call_t *call)
 {
+    ngx_int_t  rc;
+
+    rc = ngx_adm_form_back(call->request);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
     return ngx_adm_respond_error(call->request, NGX_HTTP_NOT_FOUND,
                                  "POSITION_NOT_FOUND",
                                  "No such position", NULL);

@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../http/body.h"
+#include "../http/form.h"
 #include "../http/respond.h"
 #include "../http/token_cookie.h"
 #include "../http/visitor.h"
@@ -73,6 +74,11 @@ ngx_adm_room_leaves(ngx_adm_api_call_t *call)
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "admission: room of event \"%V\" left, number %L, beacon "
                    "%L", &call->event, number, call->value);
+
+    rc = ngx_adm_form_back(r);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
 
     return ngx_adm_api_json(r, 0, "{\"message\":\"Left\"}");
 }

@@ -101,12 +101,13 @@ like $page->body, qr/<main class="waiting paused">/,
     'it waits, and nobody is let in';
 like $page->body, qr/Entry is paused.*현재 입장이 잠시 중단되었습니다/,
     'which the page can say';
-unlike $page->body, qr/About \d|약 \d/, 'no time is promised';
+unlike $page->body, qr/\d minute|\d분/, 'no time is promised';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" (?: lang="ko")?>/g ],
-    [ qw(waiting paused waiting waiting) ], 'that, and no more, is shown';
+    [ qw(waiting paused waiting waiting held) ],
+    'that, and no more, is shown';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" hidden>/g ],
-    [ qw(going gathering last lot before closed sold cookies busy crowded full
-         unknown) ],
+    [ qw(going first gathering last lot gathering drawing leaving gone before
+         closed sold cookies busy crowded full unknown) ],
     'whether or not a style may say so';
 is number($page), 2, 'two are ahead';
 like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';

@@ -6,6 +6,11 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use Encode qw(decode_utf8);
+use File::Basename qw(dirname);
+
+use Admission::Nginx ();
+
 binmode Test::More->builder->$_, ':encoding(UTF-8)'
     for qw(output failure_output);
 
@@ -68,5 +73,36 @@ for my $told (said(@ranges)) {
 }
 
 is "@narrow", '', 'no narrower than what was told';
+
+
+# The page without JavaScript says the same as the scripts.
+
+my $build = dirname(Admission::Nginx::module());
+my ($status, $output) = run($ENV{CC} // 'cc',
+    qw(-O -g -shared -fPIC -Wall -Wextra -Werror -Wno-unused-parameter),
+    '-o', test_dir . '/words.so',
+    (map { "-I$_" } root . '/src', "$build/objs",
+                    map { "$build/tree/src/$_" } qw(core event os/unix)),
+    root . '/t/lib/words.c');
+is $status, 0, 'compiles' or diag $output;
+
+push @ranges, map { $_->[0] } @cases;
+push @ranges, [ 0, 1e9 ], [ 86399, 86401 ], [ 3540, 3600 ], [ 85000, 86399 ];
+write_file(test_dir . '/ranges', map { "@$_\n" } @ranges);
+
+($status, $output) = Admission::Nginx->conf_test(
+    main => 'load_module ' . test_dir . "/words.so;\nwords "
+            . test_dir . '/ranges;');
+is $status, 0, 'runs' or diag $output;
+
+my @words = split /\n/, decode_utf8(read_file(test_dir . '/ranges.out'));
+
+@said = said(@ranges);
+is scalar @words, 2 * @said, 'both languages of each';
+is join("\n", grep { $_ } map {
+       my ($range, @both) = @{ $said[$_] };
+       my @same = @words[2 * $_, 2 * $_ + 1];
+       "@same" eq "@both" ? () : "@$range: @same, and @both"
+   } 0 .. $#said), '', 'in the same words';
 
 done_testing;

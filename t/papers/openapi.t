@@ -102,6 +102,11 @@ sub fits ($r, $method, $path, $what) {
         return $r;
     }
 
+    if ($status == 303) {
+        like $r->header('Location'), qr{^/}, "$what: $status";
+        return $r;
+    }
+
     my $json = $r->json;
     my @wrong = map { "$_" } defined $json
         ? $api->validate($json, $api->get([ @$at, 'content',
@@ -228,6 +233,8 @@ for my $of ($seats, '/api/admin/vwr/slots/{event}') {
     call(DELETE => $of, 'seats of the configuration', @operator);
 }
 
+queue($_ => $leave, 'ann', 'a form', query => 'return=/x',
+      headers => [ 'Sec-Fetch-Mode' => 'navigate' ]) for qw(POST DELETE);
 queue(POST => $bought, 'cho', 'not in');
 queue(POST => $check, 'ann', 'in again');
 queue(POST => $bought, 'ann', 'too many', query => 'seats=2');
@@ -311,6 +318,9 @@ my $leaves = '/vwr-api/leave/{event}/{requestId}';
 call(POST => $leaves, 'by a beacon', ticket => $ticket->{requestId}, @visitor,
      query => 'beacon=1');
 call(POST => $leaves, 'leaves', ticket => $ticket->{requestId}, @visitor);
+call(POST => $leaves, 'a form', ticket => $ticket->{requestId},
+     query => 'return=/x', headers => [ @{ $visitor[1] },
+                                        'Sec-Fetch-Mode' => 'navigate' ]);
 call(POST => $leaves, "another's", ticket => $ticket->{requestId});
 call(POST => $advance, 'bad batch', @operator, json => { batchSize => 0 });
 call(POST => $advance, 'moved', @operator, json => { batchSize => 10 });
