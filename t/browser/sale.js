@@ -1,7 +1,6 @@
 "use strict";
 
-const { config, ok, is, like, sleep, until, shows, reaches, run }
-    = require("./lib.js");
+const { config, ok, is, until, shows, reaches, run } = require("./lib.js");
 
 run(async ({ visitor }) => {
     await countdown(visitor);
@@ -32,6 +31,21 @@ async function truth(event) {
 }
 
 
+// the date of the device, which may jump
+
+const anHourOff = page => page.addInitScript(() => {
+    const now = Date.now.bind(Date);
+    let ahead = 3600000;
+    Date.now = () => now() + ahead;
+    window.jump = ms => { ahead += ms; };
+});
+
+// how long the bar takes to move
+
+const motion = page => page.evaluate(() => getComputedStyle(
+    document.querySelector(".fill")).transitionDuration);
+
+
 // before, gathering and the start, with the date of the device an hour off
 
 async function countdown(visitor) {
@@ -44,12 +58,7 @@ async function countdown(visitor) {
                                         viewport: { width: 320, height: 640 } });
         const page = await context.newPage();
 
-        await page.addInitScript(() => {
-            const now = Date.now.bind(Date);
-            let ahead = 3600000;
-            Date.now = () => now() + ahead;
-            window.jump = ms => { ahead += ms; };
-        });
+        await anHourOff(page);
         await page.goto(`${config.site}/vwr/${event}`);
         await shows(page, "#label", ko ? /^오픈까지$/ : /^Opens in$/,
                     `${locale}: it counts down`);
@@ -107,38 +116,92 @@ async function countdown(visitor) {
 }
 
 
+async function call(method, path, body) {
+    const response = await fetch(`${config.site}${path}`, {
+        method, body, headers: { Authorization: `Bearer ${config.tokens.admin}` } });
+    return response.json();
+}
+
+
 async function drawn(visitor) {
     const event = "lots";
     await schedule(event, { opens: date(-10), starts: date(600) });
 
     const contexts = [];
     for (let i = 0; i < 3; i++) {
-        const context = await visitor();
+        const context = await visitor({ reducedMotion: i ? "no-preference"
+                                                         : "reduce" });
         const page = await context.newPage();
+        if (i === 0) await anHourOff(page);
         await page.goto(`${config.site}/vwr/${event}`);
         await shows(page, "#label", /^Your lot$/, "a lot");
         await shows(page, "#number", new RegExp(`^${i + 1}$`), "its number");
-        await shows(page, "#wait", /Entry starts in/, "it counts down");
+        await shows(page, "#wait", /Entry starts in (?:9|10):\d\d$/,
+                    "it counts down, whatever the device's date is");
+        is(await motion(page), i ? "0.6s" : "0s",
+           i ? "the bar moves" : "with reduced motion it does not");
         contexts.push([ context, page ]);
     }
     ok(await contexts[0][1].isVisible("#check"), "the draw can be checked");
 
+    const [ admin, card ] = await operator(visitor, event);
+    const row = card.locator(".draw");
+    const shown = async pattern => {
+        let text;
+        await until(async () => pattern.test(text = await row.innerText()));
+        return ok(pattern.test(text), `the control page: ${pattern}`, text);
+    };
+
+    await shown(/^To be drawn · commitment [0-9a-f]{12}…$/);
+    ok(await until(async () => /Gathering: tickets are given.*starts/s.test(
+        await card.innerText())), "the control page: it gathers");
+
+    const { commitment } = await call("GET", `/vwr-api/draw/${event}`);
+    is(await row.locator("span[title]").first().getAttribute("title"),
+       commitment, "the control page: all of the commitment can be read");
+
     await schedule(event, { opens: date(-10), starts: date(-1) });
-    for (const [ context, page ] of contexts) {
+
+    const places = [];
+    for (const [ , page ] of contexts) {
         await shows(page, "#facts", /Your place by the draw[123].*Your lot[123]/s,
                     "place and lot");
+        places.push((await page.textContent("#facts")).match(/draw(\d)/)[1]);
+    }
+    is(places.sort().join(), "1,2,3", "each place once");
+
+    await shown(/^Drawn · 3 lots · commitment [0-9a-f]{12}… · seed [0-9a-f]{12}…$/);
+    ok(await until(async () => /Open · /.test(await card.innerText())),
+       "the control page: it is open");
+    is(await row.locator("span[title]").last().getAttribute("title"),
+       (await call("GET", `/vwr-api/draw/${event}`)).seed,
+       "the control page: all of the seed as well");
+    is(admin.seen.errors.join(), "", "the control page: no error");
+    await admin.close();
+
+    await call("POST", `/api/admin/vwr/advance/${event}`,
+               JSON.stringify({ batchSize: 3 }));
+    for (const [ context, page ] of contexts) {
+        await reaches(page, "/plain", "and its turn");
         await context.close();
     }
 }
 
 
-async function control(visitor) {
+// the control page, signed in, and the card of an event
+
+async function operator(visitor, event) {
     const context = await visitor({ timezoneId: "Asia/Seoul" });
     const page = await context.newPage();
     await page.goto(`${config.site}/control/`);
     await page.fill("#secret", config.tokens.admin);
     await page.click("#enter");
-    const card = page.locator("#event-moved");
+    return [ context, page.locator(`#event-${event}`), page ];
+}
+
+
+async function control(visitor) {
+    const [ context, card, page ] = await operator(visitor, "moved");
     await card.getByRole("button", { name: "Times…" }).click();
     await page.fill("#time-opens", "2030-01-01T19:30");
     await page.fill("#time-starts", "2030-01-01T19:00");
@@ -148,9 +211,7 @@ async function control(visitor) {
     await page.click("#yes");
     ok(await until(async () => /Not open yet.*starts/.test(
         await card.textContent())), "the card shows it");
-    const told = await (await fetch(
-        `${config.site}/api/admin/vwr/schedule/moved`,
-        { headers: { Authorization: `Bearer ${config.tokens.admin}` } })).json();
+    const told = await call("GET", "/api/admin/vwr/schedule/moved");
     is(told.schedule.starts, "2030-01-01T11:00:05Z", "the time zone's");
     await card.getByRole("button", { name: "Times…" }).click();
     await page.check("#times-configured");

@@ -37,6 +37,8 @@ run(async ({ visitor }) => {
                         closed(visitor, "closed", "nothing"),
                         closed(visitor, "closed-old", "locks"),
                         otherCookies(visitor), ahead(visitor) ]);
+    await Promise.all([ before(visitor, "old-page", 4),
+                        before(visitor, "old-and-new", 2) ]);
     await Promise.all([ leaving(visitor), inLine(visitor, "line", "nothing"),
                         inLine(visitor, "line-old", "locks") ]);
 });
@@ -162,6 +164,47 @@ async function asleep(visitor, event, what) {
     }
 
     is(await issued(event), 1, `a tab sleeps, lacking ${what}: one ticket`);
+    await context.close();
+}
+
+
+// The page of before the move, which knows nothing of other tabs: each gets a
+// ticket, one of which is the browser's in the end, and all of them go on by it,
+// those of this module's page as well.
+
+async function before(visitor, event, theirs) {
+    await open(event);
+
+    const context = await visitor();
+    const pages = await Promise.all([ 1, 2, 3, 4 ].map(
+        () => tab(context, "nothing")));
+    const old = `${config.site}/before/${event}`;
+    const name = `a page of before in ${theirs} of four tabs`;
+
+    await context.route(old, route => route.fulfill(
+        { path: `${__dirname}/before.html`, contentType: "text/html" }));
+
+    await Promise.all(pages.map((page, i) => page.goto(
+        i < theirs ? old : room(event))));
+
+    for (const page of pages.slice(0, theirs)) {
+        await shows(page, "#number", /^[1-4]$/, `${name}: has a number`, LONG);
+    }
+
+    const some = await issued(event);
+
+    ok(some <= 4, `${name}: at most a ticket each`, String(some));
+    await advance(event, some);
+
+    await Promise.all(pages.map((page, i) =>
+        reaches(page, `/in/${event}`, `${name}: tab ${i + 1} goes on`, LONG)));
+
+    for (const page of pages) {
+        is(await page.evaluate(() => document.contentType), "image/gif",
+           `${name}: past the gate`);
+    }
+
+    is(await issued(event), some, `${name}: no more tickets for that`);
     await context.close();
 }
 
