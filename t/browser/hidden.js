@@ -3,18 +3,15 @@
 
 "use strict";
 
-const { config, ok, is, like, until, shows, reaches, run, api }
+const { config, ok, is, like, until, several, shows, reaches, run, api }
     = require("./lib.js");
 
 const LONG = 120;   // s: a page may take its time where the machine does
 
 run(async ({ visitor }) => {
-    await called(visitor);
-    await quietly(visitor);
-    await late(visitor);
-    await spent(visitor);
-    await waitingRoom(visitor);
-    await othersTicket(visitor);
+    await several(3, [
+        called, quietly, late, spent, waitingRoom, othersTicket,
+    ].map(scenario => () => scenario(visitor)));
 });
 
 

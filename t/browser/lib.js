@@ -34,11 +34,24 @@ const sleep = seconds => new Promise(done => setTimeout(done, seconds * 1000));
 async function until(what, seconds = 60) {
     const end = Date.now() + seconds * 1000 * slow;
 
-    for (;;) {
+    // what is there soon is seen soon, and what is not costs little
+
+    for (let pause = .02;; pause = Math.min(1.5 * pause, .15)) {
         const value = await Promise.resolve().then(what).catch(() => undefined);
         if (value || Date.now() > end) return value;
-        await sleep(.05);
+        await sleep(pause);
     }
+}
+
+// Scenarios that have nothing to do with each other and mostly wait: so many of
+// them at a time, each as soon as there is room.
+async function several(many, scenarios) {
+    const rest = [ ...scenarios ];
+    const one = async () => {
+        for (let next; (next = rest.shift()); ) await next();
+    };
+
+    await Promise.all(Array.from({ length: many }, one));
 }
 
 // the text of an element once it matches
@@ -120,4 +133,5 @@ async function api(user, method, call) {
     return response.json();
 }
 
-module.exports = { config, ok, is, like, sleep, until, shows, reaches, run, api };
+module.exports = { config, ok, is, like, sleep, until, several, shows, reaches, run,
+                   api };

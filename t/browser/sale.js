@@ -1,11 +1,10 @@
 "use strict";
 
-const { config, ok, is, until, shows, reaches, run } = require("./lib.js");
+const { config, ok, is, until, several, shows, reaches, run } = require("./lib.js");
 
 run(async ({ visitor }) => {
-    await countdown(visitor);
-    await drawn(visitor);
-    await control(visitor);
+    await several(3, [
+        countdown, drawn, control ].map(scenario => () => scenario(visitor)));
 });
 
 

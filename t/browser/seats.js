@@ -2,7 +2,8 @@
 
 "use strict";
 
-const { config, ok, is, like, shows, reaches, run, api } = require("./lib.js");
+const { several, config, ok, is, like, shows, reaches, run, api }
+    = require("./lib.js");
 
 const words = {
     "en-GB": [/^Sold out$/, /^All seats are sold\. Should there be more/,
@@ -12,10 +13,8 @@ const words = {
 };
 
 run(async ({ visitor }) => {
-    for (const locale of Object.keys(words)) {
-        await queue(visitor, locale);
-        await room(visitor, locale);
-    }
+    await several(3, Object.keys(words).flatMap(locale => [
+        () => queue(visitor, locale), () => room(visitor, locale) ]));
 });
 
 

@@ -3,9 +3,10 @@
 
 "use strict";
 
-const { config, ok, is, until, shows, reaches, run } = require("./lib.js");
+const { config, ok, is, until, several, shows, reaches, run }
+    = require("./lib.js");
 
-const LONG = 15;
+const LONG = 30;
 
 // what a browser may lack: locks where there is no https, storage where it is
 // forbidden
@@ -30,17 +31,20 @@ run(async ({ visitor }) => {
     const all = Object.keys(lacking).map(
         (what, i) => () => fourTabs(visitor, `tabs-${i}`, what));
 
-    await Promise.all(all.slice(0, 2).map(one => one()));
-    await Promise.all(all.slice(2).map(one => one()));
-    await Promise.all([ asleep(visitor, "asleep", "nothing"),
-                        asleep(visitor, "asleep-old", "locks"),
-                        closed(visitor, "closed", "nothing"),
-                        closed(visitor, "closed-old", "locks"),
-                        otherCookies(visitor), ahead(visitor) ]);
-    await Promise.all([ before(visitor, "old-page", 4),
-                        before(visitor, "old-and-new", 2) ]);
-    await Promise.all([ leaving(visitor), inLine(visitor, "line", "nothing"),
-                        inLine(visitor, "line-old", "locks") ]);
+    await several(4, [
+        () => asleep(visitor, "asleep", "nothing"),
+        () => asleep(visitor, "asleep-old", "locks"),
+        () => closed(visitor, "closed", "nothing"),
+        () => leaving(visitor),
+        () => ahead(visitor),
+        () => closed(visitor, "closed-old", "locks"),
+        ...all,
+        () => before(visitor, "old-page", 4),
+        () => before(visitor, "old-and-new", 2),
+        () => inLine(visitor, "line", "nothing"),
+        () => inLine(visitor, "line-old", "locks"),
+        () => otherCookies(visitor),
+    ]);
 });
 
 

@@ -1,6 +1,6 @@
 "use strict";
 
-const { config, ok, is, like, sleep, until, shows, reaches, run, api }
+const { config, ok, is, like, sleep, until, several, shows, reaches, run, api }
     = require("./lib.js");
 
 const seats = event => `/seats/${event}?row=1&name=a%20b%26c`;
@@ -8,13 +8,9 @@ const queue = event =>
     `/queue/${event}?return=` + encodeURIComponent(seats(event));
 
 run(async ({ visitor }) => {
-    await visit(visitor);
-    await korean(visitor);
-    await signIn(visitor);
-    await failures(visitor);
-    await waking(visitor);
-    await leaving(visitor);
-    await ends(visitor);
+    await several(3, [
+        failures, visit, waking, korean, signIn, leaving, ends,
+    ].map(scenario => () => scenario(visitor)));
 });
 
 
