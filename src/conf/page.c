@@ -12,6 +12,7 @@
 
 #include "../http/return.h"
 #include "../page/compile.h"
+#include "../page/handler.h"
 #include "conf.h"
 #include "parse.h"
 

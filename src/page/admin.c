@@ -17,6 +17,7 @@
 
 #include "../http/operator.h"
 #include "../http/respond.h"
+#include "admin.h"
 #include "page.h"
 
 

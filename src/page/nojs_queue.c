@@ -18,6 +18,7 @@
 #include "../http/sale.h"
 #include "../queue/told.h"
 #include "nojs.h"
+#include "nojs_queue.h"
 #include "nojs_text.h"
 
 

@@ -61,30 +61,11 @@ struct ngx_adm_page_conf_s {
 };
 
 
-ngx_int_t ngx_adm_page_handler(ngx_http_request_t *r);
-
 /*
  * Whether the page is the error_page of a denial: then the browser has the
  * address of what was denied, and goes on to that.
  */
 ngx_uint_t ngx_adm_page_in_place(ngx_http_request_t *r);
-
-/*
- * ?nojs=: the waiting room of an event without JavaScript.  values are those
- * of the page, of r->pool; target: where to go on to, empty: "next".
- */
-ngx_int_t ngx_adm_page_without_script(ngx_http_request_t *r,
-    ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
-
-/*
- * ?nojs=: the queue, which needs JavaScript and says so, with what an operator
- * says, and whether all is sold.
- */
-ngx_int_t ngx_adm_page_needs_script(ngx_http_request_t *r,
-    ngx_adm_event_conf_t *conf, ngx_str_t *values, ngx_str_t *target);
-
-/* the operators' page; the method is right, and there is no body */
-ngx_int_t ngx_adm_page_of_operators(ngx_http_request_t *r);
 
 /*
  * Answers with a document and its values (_VALUES of them, as they are to be
