@@ -88,7 +88,7 @@ is $status, 0, 'compiles' or diag $output;
 
 push @ranges, map { $_->[0] } @cases;
 push @ranges, [ 0, 1e9 ], [ 86399, 86401 ], [ 3540, 3600 ], [ 85000, 86399 ];
-write_file(test_dir . '/ranges', map { "@$_\n" } @ranges);
+write_file(test_dir . "/ranges", join "", map { "@$_\n" } @ranges);
 
 ($status, $output) = Admission::Nginx->conf_test(
     main => 'load_module ' . test_dir . "/words.so;\nwords "
