@@ -81,8 +81,8 @@ void ngx_adm_put_numbers(u_char *p, int64_t *number, ngx_uint_t n,
     ngx_str_t *text);
 
 /*
- * As ngx_slprintf(), with %V, %L, %ui and %s only (t/papers/source.t), and %N, a
- * number as %L, or null below 0: what does not fit before last is left out.
+ * As ngx_slprintf(), with %V, %L, %ui and %s only (t/papers/source.t), and %N:
+ * a number as %L, or null below 0; what does not fit before last is left out.
  */
 u_char *ngx_adm_put(u_char *p, u_char *last, const char *format, ...);
 u_char *ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args);

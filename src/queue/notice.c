@@ -26,8 +26,8 @@ static ngx_adm_record_api_t  ngx_adm_notice_api = {
     .parse = ngx_adm_notice_parse,
     .code = "INVALID_NOTICE",
     .message = "The body has to be {\\\"ko\\\": \\\"...\\\", "
-               "\\\"en\\\": \\\"...\\\"}, one or both, with 500 characters at most "
-               "and no control characters",
+               "\\\"en\\\": \\\"...\\\"}, one or both, with 500 characters "
+               "at most and no control characters",
     .answer = ngx_adm_notice_answer,
     .told = 1 };
 

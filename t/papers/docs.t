@@ -171,7 +171,8 @@ is_deeply \%row, \%entry, 'metrics and their types';
 my %in_code = map { $_ => 1 }
               map { /"([A-Z][A-Z0-9_]+)"/g }
               $code =~ /(?:respond_(?:error|retry|sending)|to_waiting)
-                        \(([^;]*);/gx;
+                        \(([^;]*);/gx,
+              $code =~ /\.(code\ =\ "\w+"),/gx;
 
 my ($errors) = $doc{api} =~ /^## Errors\n(.*?)^## /ms;
 my %in_doc = map { $_ => 1 } $errors =~ /`([A-Z][A-Z0-9_]+)`/g;
