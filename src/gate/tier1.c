@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
+#include "../host/room_list.h"
 #include "../host/touch.h"
 #include "../http/room.h"
 #include "../queue/restore.h"
@@ -102,7 +103,8 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
-    if (ngx_adm_tier1_pending(&g->event, g->conf, &room)
+    if (ngx_adm_room_is_kept(g->conf)
+        && !ngx_adm_rooms_configured()
         && (mode == NGX_ADM_ON || ngx_adm_in_touch()))
     {
         return ngx_adm_gate_tier1_deny(g, ROOM);

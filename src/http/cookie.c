@@ -26,25 +26,31 @@ static ngx_table_elt_t *ngx_adm_cookie_header(ngx_http_request_t *r,
 ngx_uint_t
 ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie)
 {
-    u_char           *first, *equal, *last;
     ngx_table_elt_t  *h;
 
-    for ( ;; ) {
+    while (!ngx_adm_cookie_of(cookie)) {
 
-        if (cookie->pos == cookie->last) {
-
-            h = ngx_adm_headers_next(&r->headers_in.headers, &cookie->line);
-            if (h == NULL) {
-                return 0;
-            }
-
-            if (ngx_adm_header_named(h, "Cookie")) {
-                cookie->pos = h->value.data;
-                cookie->last = cookie->pos + h->value.len;
-            }
-
-            continue;
+        h = ngx_adm_headers_next(&r->headers_in.headers, &cookie->line);
+        if (h == NULL) {
+            return 0;
         }
+
+        if (ngx_adm_header_named(h, "Cookie")) {
+            cookie->pos = h->value.data;
+            cookie->last = cookie->pos + h->value.len;
+        }
+    }
+
+    return 1;
+}
+
+
+ngx_uint_t
+ngx_adm_cookie_of(ngx_adm_cookie_t *cookie)
+{
+    u_char  *first, *equal, *last;
+
+    while (cookie->pos != cookie->last) {
 
         first = cookie->pos;
         last = memchr(first, ';', cookie->last - first);
@@ -78,6 +84,8 @@ ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie)
             return 1;
         }
     }
+
+    return 0;
 }
 
 

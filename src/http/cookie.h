@@ -36,6 +36,9 @@ typedef struct {
  */
 ngx_uint_t ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie);
 
+/* the same of one line, whose rest is from pos to last */
+ngx_uint_t ngx_adm_cookie_of(ngx_adm_cookie_t *cookie);
+
 /* whether it is <name>, or <name>-<suffix>; of the former it is empty */
 ngx_uint_t ngx_adm_cookie_is(ngx_adm_cookie_t *cookie, ngx_str_t *name,
     ngx_str_t *suffix);

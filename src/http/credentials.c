@@ -53,6 +53,8 @@ static ngx_adm_credentials_t *ngx_adm_credentials(ngx_http_request_t *r,
     ngx_adm_loc_conf_t *lcf);
 static ngx_int_t ngx_adm_credentials_search(ngx_http_request_t *r,
     ngx_adm_credentials_t *all);
+static ngx_int_t ngx_adm_credentials_cookies(ngx_adm_credentials_t *all,
+    ngx_str_t *line, ngx_uint_t bearer);
 static ngx_adm_credential_t *ngx_adm_credentials_add(
     ngx_adm_credentials_t *all, ngx_adm_token_e kind, ngx_adm_shown_e where,
     ngx_str_t *value);
@@ -191,11 +193,10 @@ ngx_adm_credentials(ngx_http_request_t *r, ngx_adm_loc_conf_t *lcf)
 static ngx_int_t
 ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
 {
-    ngx_str_t              value, suffix;
-    ngx_uint_t             kind, bearer;
-    ngx_table_elt_t       *h;
-    ngx_adm_cookie_t       cookie;
-    ngx_adm_credential_t  *shown;
+    ngx_str_t               value;
+    ngx_uint_t              kind, bearer, found;
+    ngx_table_elt_t        *h;
+    ngx_adm_headers_pos_t   pos;
 
     bearer = ngx_adm_bearer(r, &value);
 
@@ -206,22 +207,64 @@ ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
         return NGX_ERROR;
     }
 
-    for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
+    found = (1 << NGX_ADM_TOKEN_USER);
 
-        h = (kind == NGX_ADM_TOKEN_USER)
-            ? NULL : ngx_adm_header(r, ngx_adm_credentials_headers[kind]);
+    ngx_memzero(&pos, sizeof(ngx_adm_headers_pos_t));
 
-        if (h
-            && ngx_adm_credentials_add(all, kind, NGX_ADM_SHOWN_HEADER,
-                                       &h->value) == NULL)
-        {
-            return NGX_ERROR;
+    while ((h = ngx_adm_headers_next(&r->headers_in.headers, &pos))) {
+
+        if (ngx_adm_header_named(h, "Cookie")) {
+
+            if (ngx_adm_credentials_cookies(all, &h->value, bearer) != NGX_OK) {
+                return NGX_ERROR;
+            }
+
+            continue;
+        }
+
+        /* all of the others begin like that, and few others do */
+
+        if (h->key.len == 0 || ngx_tolower(h->key.data[0]) != 'x') {
+            continue;
+        }
+
+        /* of those of a name the first counts */
+
+        for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
+
+            if ((found & (1 << kind))
+                || !ngx_adm_header_named(h, ngx_adm_credentials_headers[kind]))
+            {
+                continue;
+            }
+
+            found |= (1 << kind);
+
+            if (ngx_adm_credentials_add(all, kind, NGX_ADM_SHOWN_HEADER,
+                                        &h->value) == NULL)
+            {
+                return NGX_ERROR;
+            }
         }
     }
 
-    ngx_memzero(&cookie, sizeof(ngx_adm_cookie_t));
+    return NGX_OK;
+}
 
-    while (ngx_adm_cookie_next(r, &cookie)) {
+
+static ngx_int_t
+ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
+    ngx_uint_t bearer)
+{
+    ngx_str_t              suffix;
+    ngx_uint_t             kind;
+    ngx_adm_cookie_t       cookie;
+    ngx_adm_credential_t  *shown;
+
+    cookie.pos = line->data;
+    cookie.last = line->data + line->len;
+
+    while (ngx_adm_cookie_of(&cookie)) {
 
         for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
 

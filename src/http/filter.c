@@ -90,7 +90,9 @@ ngx_adm_header_filter(ngx_http_request_t *r)
         return ngx_http_next_header_filter(r);
     }
 
-    ngx_adm_backend_end(r, ctx);
+    if (ctx->backend) {
+        ngx_adm_backend_end(r, ctx);
+    }
 
     if (ctx->limits && ctx->limits_headers(r, ctx->limits) != NGX_OK) {
         return NGX_ERROR;
