@@ -16,11 +16,11 @@
 -- What the host measured: requests; those of them that count, since one user is
 -- 1 in 20 at most; failures; of the user who has most of them, and of slow
 -- requests; users who failed, and users, not told of in this window yet; answers
--- 503 with Retry-After, users likewise, their seconds in all; users who wait for a
--- header for long, and for 5 s; and times, a list of "bin count" with spaces
--- between.
+-- 503 with Retry-After, users likewise, their seconds in all, and those of the
+-- user who has most; users who wait for a header for long, and for 5 s; and times,
+-- a list of "bin count" with spaces between.
 -- args: requests counted failed failed_top slow_top failed_users users
--- args: retry retry_users retry_seconds late hung bins
+-- args: retry retry_users retry_seconds retry_top late hung bins
 --
 -- What the host knows of the last decision, 0 (rate, threshold: -1): nothing.
 -- args: host_at host_rate host_threshold host_why host_pause
@@ -36,41 +36,37 @@
 
 local LATENCY, ERRORS, PAUSED = 1, 2, 3
 
--- ms: of a decision, of what it looks at, and of what hosts know
-local STEP, WINDOW, LAPSE = 450, 5000, 120000
+-- ms: of a decision, and of what hosts know
+local STEP, LAPSE = 450, 120000
 
--- requests in a window that decide anything, users whose failures stop it, and
--- requests of which the newest are enough
-local FEW, USERS, ENOUGH = 20, 5, 100
+-- users whose failures stop it
+local USERS = 5
 
 -- ms: between trials, as early as one is over that goes well, and that a pause
 -- lasts at most
-local TRIAL, SOON_TRIED, PAUSE = 5000, 1500, 60000
+local TRIAL, SOON_TRIED, PAUSE = 5000, 600, 60000
 
--- parts of a window, and bins of times
-local PARTS, BINS = 12, 128
+-- Of what a backend is found to take (its peak): so much is counted on; from where
+-- on a peak is the one before; the least that one is of what was let in, and what
+-- it is where nothing is known; what is left of it where that was too much again;
+-- and so much is let in while errors are too many.
+local TRUST, ALIKE, LEAST, BLIND, AGAIN, FAILING = 0.95, 0.75, 0.03, 0.7, 0.6, 0.6
 
--- Of what a backend is found to take (its peak): so much it gets once it had too
--- much, with something to do still; less by how near the latency is, a quarter of
--- that, where it is not too much yet; up to where it is trusted at once; from where
--- on a peak is the one before; and beyond which it must be another backend by now.
-local DRAIN, SOFT, TRUST, ALIKE, BEYOND = 0.6, 0.25, 0.95, 0.75, 1.3
+-- of the latency that is allowed: from where on less than the peak is let in, so
+-- that what waits at the backend is done in about so many ms, a tenth at least, and
+-- ms in which it is seen to be; and between which growth gets less
+local NEAR, IN_TIME, PART, DONE = 0.7, 2000, 0.1, 5000
+local FAR, FULL = 0.4, 0.75
 
--- the least and the most part that a peak is of what was let in, and the one where
--- nothing is known; what is left of a limit and its peak that were too much again
-local CUT_LEAST, CUT_MOST, CUT_BLIND = 0.3, 0.95, 0.7
-local CUT_AGAIN, CUT_TRUST = 0.5, 0.85
+-- times what is usual, of the median: up to where growth gets faster, and from
+-- where on it is as at first
+local QUIET, RISEN = 1.3, 1.7
 
--- ms in which what waits at the backend is to be done
-local IN_TIME = 2000
-
--- times what is usual, of the latency: where nothing more is given, and where
--- something is taken, from such a part of what is allowed on
-local RISES, RISEN, SOON = 1.4, 1.6, 0.6
-
--- growth of a limit by a decision: up to its trusted part; and in 1/1000, at first,
--- by how much faster each time, at most, and at most where there was more before
-local QUICK, SLOW, FASTER, FAST, FASTEST = 0.3, 7, 1.1, 15, 140
+-- growth by a decision: of a limit up to its peak; of the peak in 1/1000, at first,
+-- by how much faster each time, at most, and near what it was before, and from
+-- where to where on near what was too much
+local QUICK, SLOW, FASTER, FASTEST, CAREFUL = 0.3, 7, 1.5, 250, 30
+local BELOW, BEYOND = 0.85, 1.25
 
 local call = redis.call
 
@@ -82,7 +78,8 @@ local STATE = { 'at', 'rate', 'threshold', 'why', 'stopped', 'pause', 'trial',
                 'trial_at', 'trial_n', 'good', 'hold', 'from', 'growth',
                 'rate_peak', 'threshold_peak', 'serving', 'entering', 'load',
                 'load_rate', 'load_users', 'parts', 'idle', 'cuts', 'before',
-                'calm', 'soft', 'rate_best', 'threshold_best' }
+                'usual', 'rate_best', 'threshold_best', 'rate_mark',
+                'threshold_mark', 'loads' }
 
 local f = {}
 local kept = call('HMGET', KEY.follow, 'open', unpack(STATE))
@@ -91,144 +88,12 @@ for i, name in ipairs(STATE) do
   f[name] = (kept[i + 1] or 0) + 0
 end
 
-local DATA = { 'requests', 'counted', 'failed', 'failed_top', 'slow_top',
-               'failed_users', 'users', 'retry', 'retry_users',
-               'retry_seconds', 'late', 'hung' }
-
-local now = { ARG.requests + 0, ARG.counted + 0, ARG.failed + 0,
-              ARG.failed_top + 0, ARG.slow_top + 0, ARG.failed_users + 0,
-              ARG.users + 0, ARG.retry + 0, ARG.retry_users + 0,
-              ARG.retry_seconds + 0,
-              -- without one user, whom all hosts may have
-              math.max(ARG.late - 1, 0), math.max(ARG.hung - 1, 0) }
-
 
 function f.int(n)
   return string.format('%.0f', n)
 end
 
--- A part of a window is a list: when it ended, how long it was, ms, the sums, and
--- bins with what is in them.
-function f.add(sum, part)
-  local sums, bins = 2 + #DATA, sum.bins
-  sum.n = sum.n + 1
-  for i = 1, sums do
-    sum[i] = (sum[i] or 0) + part[i]
-  end
-  for i = sums + 1, #part - 1, 2 do
-    local bin = part[i]
-    bins[bin] = (bins[bin] or 0) + part[i + 1]
-  end
-end
-
-function f.part(sum)
-  local part = {}
-  for i = 1, 2 + #DATA do
-    part[i] = sum[i] or 0
-  end
-  for bin, n in pairs(sum.bins) do
-    part[#part + 1] = bin
-    part[#part + 1] = n
-  end
-  return cmsgpack.pack(part)
-end
-
-function f.report()
-  local part = { 0, 0, unpack(now) }
-  for bin, n in string.gmatch(ARG.bins, '(%d+) (%d+)') do
-    part[#part + 1] = math.min(bin + 0, BINS - 1)
-    part[#part + 1] = n + 0
-  end
-  return part
-end
-
-function f.sum()
-  return { bins = {}, n = 0 }
-end
-
-function f.named(sum)
-  for i, name in ipairs(DATA) do
-    sum[name] = sum[2 + i] or 0
-  end
-  sum.span = math.max(sum[2] or 0, 1)
-  -- how many there are at a time
-  local n = math.max(sum.n, 1)
-  sum.late, sum.hung = math.floor(sum.late / n), math.floor(sum.hung / n)
-  return sum
-end
-
--- What came since the last decision; what is too old is forgotten.
-function f.gather()
-  local open = f.sum()
-  if kept[1] and us - f.at < WINDOW * 1000 and us >= f.at then
-    f.add(open, cmsgpack.unpack(kept[1]))
-  end
-  f.add(open, f.report())
-  return open
-end
-
--- Three windows: all of the last 5 s, of the parts since the last cut the newest
--- that are enough, two at least, and of these the newest with a few: what is over
--- is over.
-function f.windows()
-  local all, new, last = f.sum(), f.sum(), f.sum()
-  local names = {}
-  for i = 0, PARTS - 1 do
-    names[i + 1] = 'part' .. (f.parts - i) % PARTS
-  end
-  local parts, n = call('HMGET', KEY.follow, unpack(names)), 0
-  for _, packed in ipairs(parts) do
-    local part = packed and cmsgpack.unpack(packed) or { 0 }
-    local ended = part[1]
-    if ended > ms or ended <= ms - WINDOW then
-      break
-    end
-    f.add(all, part)
-    if ended > f.from and (n < 2 or (new[4] or 0) < ENOUGH) then
-      f.add(new, part)
-      n = n + 1
-      if (last[4] or 0) < FEW then
-        f.add(last, part)
-      end
-    end
-  end
-  return f.named(all), f.named(new), f.named(last)
-end
-
--- The 95th percentile, us, without the slowest of one user; -1: there is none.
--- Users who have waited for long are slow ones.  doubt: by how many sigmas of
--- chance more may be slower.
-function f.percentile(sum, doubt)
-  local n, top = sum.late, 0
-  for bin, count in pairs(sum.bins) do
-    n = n + count
-    top = math.max(top, bin)
-  end
-  if n == 0 then
-    return -1
-  end
-  local beyond = (n - math.min(sum.slow_top, n)) * 0.05
-  beyond = beyond + doubt * math.sqrt(beyond) + sum.slow_top - sum.late
-  local late = 0
-  if beyond < 0 then
-    beyond, late = 0, math.max(2 * ARG.latency, 1000) * 1000
-  end
-  for bin = top, 0, -1 do
-    beyond = beyond - (sum.bins[bin] or 0)
-    if beyond < 0 then
-      return math.max(late, math.floor(1000 * 2 ^ ((bin + 0.5) / 8)))
-    end
-  end
-  return late
-end
-
--- How many more failures there are than such a share of them, and chance, are;
--- without those of one user.
-function f.failing(sum, share)
-  local top = math.min(sum.failed_top, sum.failed)
-  local most = share * (sum.counted - top)
-  return sum.failed - top - most - math.sqrt(most)
-end
+-- @include follow_lib.lua
 
 -- What may be in force at most: the configuration's, or an operator's.
 function f.bounds()
@@ -257,161 +122,185 @@ function f.note_entering(span)
   f.entering = math.floor(f.entering + 0.3 * (rate - f.entering))
 end
 
--- While all is well: what the backend answers a second, and for how many.
+-- While all is well, and no more enter than did before: what the backend answers
+-- a second, and for how many.
 function f.note_load(new)
-  local load = new.counted * 1000000 / new.span
-  if f.load == 0 then
-    f.load, f.load_rate, f.load_users = load, f.entering, f.users * 1000
+  if f.rate >= 0 and (f.growth > 2 * SLOW
+                      or math.abs(f.entering - f.rate) > 0.15 * f.rate)
+  then
     return
   end
-  f.load = f.load + 0.1 * (load - f.load)
-  f.load_rate = f.load_rate + 0.1 * (f.entering - f.load_rate)
-  f.load_users = f.load_users + 0.1 * (f.users * 1000 - f.load_users)
+  f.loads = math.min(f.loads + 1, 10)
+  local load, by = new.counted * 1000000 / new.span, 1 / f.loads
+  f.load = f.load + by * (load - f.load)
+  f.load_rate = f.load_rate + by * (f.entering - f.load_rate)
+  f.load_users = f.load_users + by * (f.users * 1000 - f.load_users)
 end
 
--- Takes back a limit from what is used of it, to less than the backend is found
--- to do, by the part that has what waits there done in time.
-function f.cut_one(name, most, least, used, load_used, good, part)
-  local limit = f[name] >= 0 and math.min(f[name], most) or most
-  local peak = f[name .. '_peak']
-  if f.cuts == 0 then
-    local from = used > 0 and math.min(limit, used) or limit
-    peak = CUT_BLIND * from
-    if f.load > 0 and load_used > 0 then
-      peak = math.max(CUT_LEAST * from,
-                      math.min(CUT_MOST * from, good * load_used / f.load))
-    end
+-- What a limit can be by what comes out of the backend; -1: not known.
+function f.found(load_used, good)
+  if f.loads < 5 or f.load == 0 or load_used == 0 then
+    return -1
+  end
+  return TRUST * good * load_used / f.load
+end
+
+function f.delivered(sum)
+  return (sum.counted - sum.failed) * 1000000 / sum.span
+end
+
+-- Of what is used of a limit, or of its peak where it is in force: at most what
+-- the backend is found to do.
+function f.cut_one(name, most, least, used, load_used, good)
+  local limited, from = f[name] >= 0, most
+  if limited then
+    from = math.min(math.max(f[name], f[name .. '_peak']), most)
+  elseif used > 0 then
+    from = math.min(most, used)
+  end
+  local peak = f.found(load_used, good)
+  if peak < 0 then
+    peak = BLIND * from
+  elseif limited and peak > ALIKE * from then
     -- less by a little is chance
-    local before = f[name .. '_peak']
-    if peak > ALIKE * before and peak < before then
-      peak = TRUST * before
-    end
-    peak = math.min(peak, from)
-    limit = part * peak
-    f[name .. '_best'] = math.floor(math.max(from, 0.95 * f[name .. '_best']))
-  else
-    -- it was less than that
-    limit = CUT_AGAIN * limit
-    peak = math.min(peak, math.max(limit, CUT_TRUST * peak))
+    peak = TRUST * from
+  end
+  peak = math.max(LEAST * from, math.min(peak, TRUST * from))
+  f[name .. '_peak'] = math.floor(math.max(peak, least))
+  f[name .. '_mark'] = f[name .. '_peak']
+  f[name .. '_best'] = math.floor(math.max(from, 0.95 * f[name .. '_best']))
+  f[name] = limited and f[name] or math.floor(from)
+end
+
+-- It is too much still: what comes out now is what it can do; and once that is too
+-- much for as long as it takes to be done, less.
+function f.less_one(name, least, inside, load_used, good, again)
+  local peak = f[name .. '_peak']
+  if f[name] < 0 then
+    return
+  end
+  local found = f.found(load_used, good)
+  if f.why == LATENCY and found >= 0 and found < peak then
+    peak = peak + 0.4 * (found - peak)
+  end
+  -- who is in stays in: until some have left it cannot be less
+  if again and inside < 1.1 * f[name] then
+    peak = AGAIN * peak
   end
   f[name .. '_peak'] = math.floor(math.max(peak, least))
-  f[name] = math.floor(math.max(limit, least))
+  f[name .. '_mark'] = f[name .. '_peak']
 end
 
-function f.cut(new, latency, why, soft)
-  local good = (new.counted - new.failed) * 1000000 / new.span
-  local part = DRAIN
-  if soft then
-    part = 1 - SOFT * latency / 1000 / ARG.latency
-  elseif why == LATENCY then
-    part = 1 - (latency / 1000 - ARG.latency / 2) / IN_TIME
-    part = math.max(CUT_LEAST, math.min(DRAIN, part))
-  end
-  if f.room and f.rate_most > 0 then
-    f.cut_one('rate', f.rate_most, f.rate_least, f.entering, f.load_rate, good,
-              part)
-  end
-  if f.users > 0 and f.threshold_most > 0 then
-    f.cut_one('threshold', f.threshold_most, f.threshold_least, f.users * 1000,
-              f.load_users, good, part)
-  end
-  f.why, f.growth, f.before, f.from = why, 0, math.max(latency, 0), ms
-  f.soft = ms + 2500
-  if soft then
-    f.hold = math.max(f.hold, ms + 4000)
-  else
-    f.cuts = f.cuts + 1
-    f.hold = ms + 1000 + IN_TIME + math.min(f.before / 1000, 2000)
-  end
-end
-
--- Gives a limit more; growth -1: by the time alone, as nothing is known.
-function f.grow_one(name, most, least, room)
-  local limit, peak = f[name], f[name .. '_peak']
-  if limit < 0 or most == 0 then
+function f.down(new, two, latency, why)
+  local users, first = f.users * 1000, f.cuts == 0
+  if first and ms < f.hold then
     return
   end
-  if room < 0 then
-    limit = limit + 0.01 * most
-  elseif limit < TRUST * peak then
-    limit = math.min(limit * (1 + QUICK * room), TRUST * peak + 1)
-  else
-    limit = limit * (1 + math.min(f.growth, f.fast(name)) / 1000 * room)
+  if first then
+    if f.room and f.rate_most > 0 then
+      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, f.load_rate,
+                f.delivered(new))
+    end
+    if f.users > 0 and f.threshold_most > 0 then
+      f.cut_one('threshold', f.threshold_most, f.threshold_least, users,
+                f.load_users, f.delivered(new))
+    end
+    f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, latency
+    f.hold = ms + (f.loads < 5 and 0.6 or 1) * DONE
+    return
   end
-  limit = math.max(math.floor(limit), least)
+
+  f.before = math.max(f.before, latency)
+  local again = ms >= f.hold and (why == ERRORS or latency >= 0.8 * f.before)
+  local good = f.delivered(two)
+  f.why = why
+  f.less_one('rate', f.rate_least, 0, f.load_rate, good, again)
+  f.less_one('threshold', f.threshold_least, users, f.load_users, good, again)
+  if again then
+    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + DONE, latency
+  end
+end
+
+-- What a limit is now: such a part of its peak, to which it rises by and by.
+function f.put(name, most, least, part)
+  if f[name] < 0 or most == 0 then
+    return
+  end
+  local to = math.min(part * f[name .. '_peak'], (1 + QUICK) * f[name] + 1)
+  local limit = math.max(math.floor(to), least)
   f[name] = limit < most and limit or -1
 end
 
--- Growth at most: well above what it was found to take, without any sign of it,
--- the backend is another one by now, and may be what it was before.
-function f.fast(name)
-  if f[name] < BEYOND * f[name .. '_peak'] then
-    return FAST
+-- The part of a peak that is let in, by how much waits at the backend.
+function f.part_now(latency, why)
+  local part = 1
+  if ARG.latency ~= '0' and latency >= 0 then
+    part = 1 - (latency / 1000 - NEAR * ARG.latency) / IN_TIME
   end
-  return f[name] < 0.8 * f[name .. '_best'] and FASTEST or 2 * FAST
+  if why == ERRORS then
+    part = math.min(part, FAILING)
+  end
+  return math.max(PART, math.min(part, 1))
 end
 
-function f.grow(room, latency)
-  if room > 0.5 then
-    local most = math.max(f.rate >= 0 and f.fast('rate') or 0,
-                          f.threshold >= 0 and f.fast('threshold') or 0)
-    f.growth = math.min(most, math.ceil(f.growth
-                        * (most == FASTEST and FASTER * FASTER or FASTER)))
-    f.growth = math.max(most == FASTEST and FASTEST / 4 or SLOW, f.growth)
-  elseif room >= 0 and latency > SOON * ARG.latency * 1000 then
+-- What the median usually is: where it rises a queue builds up, long before it is
+-- too much.  While something is limited it is hardly learned.
+function f.note_usual(median)
+  local usual = f.usual > 0 and f.usual or median
+  local by = median < usual and 0.1 or f.why == 0 and 0.05 or 0.005
+  f.usual = math.floor(usual + by * (median - usual))
+  return median / math.max(f.usual, 1)
+end
+
+function f.grow_one(name, most, least, room)
+  local peak, best = f[name .. '_peak'], f[name .. '_best']
+  local mark, by = f[name .. '_mark'], f.growth
+  peak = math.max(peak, least)
+  if f[name] < TRUST * peak then
+    return
+  end
+  if peak > 0.8 * best or (peak > BELOW * mark and peak < BEYOND * mark) then
+    by = math.min(by, CAREFUL)
+  end
+  f[name .. '_peak'] = math.ceil(math.min(most, peak * (1 + by / 1000 * room)))
+end
+
+-- Well within what is allowed peaks grow; faster each time while nothing is seen
+-- of it.
+function f.grow(new, last, latency)
+  local room, part = 1, latency / 1000 / ARG.latency
+  if ARG.latency ~= '0' and latency >= 0 then
+    room = math.max(0, math.min(1, (FULL - part) / (FULL - FAR)))
+  end
+  if ARG.errors ~= '-1' and f.failing(new, ARG.errors / 20000) > 0 then
+    room = 0
+  end
+
+  local median = f.percentile(last, 0, 0.5)
+  local rise = median >= 0 and f.note_usual(median) or 1
+  if rise > RISEN or room == 0 then
     f.growth = SLOW
+    f.rate_mark, f.threshold_mark = f.rate_peak, f.threshold_peak
+  elseif rise > QUIET then
+    f.growth = math.max(SLOW, math.floor(0.7 * f.growth))
+  elseif room > 0.5 then
+    f.growth = math.min(FASTEST, math.max(SLOW, math.ceil(FASTER * f.growth)))
   end
   f.grow_one('rate', f.rate_most, f.rate_least, room)
   f.grow_one('threshold', f.threshold_most, f.threshold_least, room)
-  if f.rate < 0 and f.threshold < 0 then
-    f.why = 0
-  end
 end
 
--- Near to what is allowed a limit gives way ahead of it, a little.
-function f.ease(by)
-  for name, least in pairs({ rate = f.rate_least,
-                             threshold = f.threshold_least }) do
-    if f[name] >= 0 then
-      f[name] = math.max(math.floor(f[name] * (1 - by)),
-                         math.min(least, f[name]))
-    end
+-- Which of the two is more than what is allowed; nil: neither.
+function f.over(new, last, latency)
+  if ARG.latency ~= '0' and latency > 1000 * ARG.latency then
+    return LATENCY
   end
-end
-
--- Whether the latency is above what it usually is, as where a queue begins to
--- build up long before it is too much.
-function f.rising(latency)
-  local calm = f.calm > 0 and f.calm or latency
-  f.calm = math.floor(calm + (latency < calm and 0.2 or 0.05) * (latency - calm))
-  if latency > RISEN * calm and latency > SOON * ARG.latency * 1000 then
-    return -0.5
+  local most = ARG.errors / 10000
+  if ARG.errors ~= '-1' and f.failing(new, most) > 0
+     and f.failing(last, most) > 0
+  then
+    return ERRORS
   end
-  return latency > RISES * calm and 0 or 1
-end
-
--- How far what is measured is from what is allowed: 1: far, 0: too near to give
--- more, below 0: beyond; and which of the two.
-function f.headroom(new, last, latency)
-  local room, why = 1, f.why
-  if ARG.latency ~= '0' and latency >= 0 then
-    local part = latency / 1000 / ARG.latency
-    if part > 1 then
-      return -1, LATENCY
-    end
-    room = math.min(1, (0.9 - part) / 0.4)
-    room = math.min(room, f.rising(latency))
-  end
-  if ARG.errors ~= '-1' then
-    local most = ARG.errors / 10000
-    if f.failing(new, most) > 0 and f.failing(last, most) > 0 then
-      return -1, ERRORS
-    end
-    if f.failing(new, most / 2) > 0 then
-      room = math.min(room, 0)
-    end
-  end
-  return math.max(room, -0.5), why
 end
 
 -- Nobody enters but on trial.
@@ -421,7 +310,7 @@ function f.stop(pause)
       f.rate_best = f.rate >= 0 and f.rate or f.entering
       f.threshold_best = f.threshold >= 0 and f.threshold or f.users * 1000
     end
-    f.rate_peak, f.threshold_peak = f.rate_least, f.threshold_least
+    f.rate_peak, f.threshold_peak = 0, 0
   end
   f.stopped, f.why, f.growth, f.good = 1, PAUSED, 0, 0
   f.rate, f.threshold = 0, 0
@@ -430,17 +319,37 @@ function f.stop(pause)
   f.pause, f.from, f.begun = pause, ms, true
 end
 
--- What one limit begins with again, where it is, or was, in use.
+-- As long as there is something left to do, what comes out is what it can do.
+function f.find(two, by)
+  local good = f.delivered(two)
+  for name, used in pairs({ rate = f.load_rate, threshold = f.load_users }) do
+    local found = f.found(used, good)
+    if found >= 0 then
+      local peak = f[name .. '_peak']
+      f[name .. '_peak'] = math.floor(peak + by * (found - peak))
+    end
+  end
+end
+
+-- What one limit begins with again, where it is, or was, in use; it goes on from
+-- there quickly if what it takes is not known.
 function f.again(name, least, used)
-  local best = f[name .. '_best']
+  local best, peak = f[name .. '_best'], f[name .. '_peak']
   if best == 0 and not used then
     return -1
   end
-  return math.floor(math.max(least, 0.15 * best))
+  local limit = 0.8 * peak
+  f[name .. '_mark'] = peak
+  if limit <= least then
+    limit = math.max(least, 0.15 * best)
+    f.growth = FASTEST
+  end
+  f[name .. '_peak'] = math.floor(math.max(limit, peak))
+  return math.floor(limit)
 end
 
 function f.resume()
-  f.stopped, f.pause, f.growth, f.trial_n = 0, 0, 0, 0
+  f.stopped, f.pause, f.growth, f.trial_n, f.cuts = 0, 0, 0, 0, 0
   f.rate = f.again('rate', f.rate_least, f.room)
   f.threshold = f.again('threshold',
                         math.max(f.threshold_least, f.trial * 1000),
@@ -456,11 +365,16 @@ function f.succeeds(sum, share)
          and sum.failed - top <= share * (sum.counted - top)
 end
 
--- Every 5 s some enter, and more of them where the last ones had answers, which
--- is seen sooner if each had one.
-function f.try(all, new)
-  local soon = ms >= f.trial_at + SOON_TRIED and f.trial_n > 0
-               and new.counted >= f.trial_n and f.succeeds(new, 0)
+-- Every 5 s some enter, the first ones once nothing waits and fails any more; and
+-- more of them where the last ones had answers, which is seen sooner if each had
+-- one.
+function f.try(all, new, two)
+  local soon = ms >= f.trial_at + SOON_TRIED
+  if f.trial_n > 0 then
+    soon = soon and new.counted >= f.trial_n and f.succeeds(new, 0)
+  else
+    soon = soon and f.pause == 0 and two.late == 0 and two.failed == 0
+  end
   if ms < f.trial_at + TRIAL and not soon then
     return
   end
@@ -492,7 +406,7 @@ end
 -- The pause that a backend asks for, until when; 0: none.  A user of several hosts
 -- is several users: others are to be there too.
 function f.asked(all, new)
-  local others = all.retry - math.min(all.failed_top, all.retry)
+  local others = all.retry - math.min(all.retry_top, all.retry)
   if all.retry_users < USERS or others < USERS - 1 or 10 * new.retry < new.counted
      or new.retry == 0 or f.pause > ms
   then
@@ -505,14 +419,30 @@ end
 -- Too little to judge by gets more, by and by, unless the little says no.
 function f.drift(all)
   local latency = f.percentile(all, 1)
-  if ms - f.idle > 2 * WINDOW and f.failing(all, 0.2) <= 0 and all.late == 0
-     and (ARG.latency == '0' or latency <= ARG.latency * 1000)
+  if ms - f.idle <= 2 * WINDOW or f.failing(all, 0.2) > 0 or all.late > 0
+     or (ARG.latency ~= '0' and latency > ARG.latency * 1000)
   then
-    f.grow(-1, 0)
+    return
+  end
+  for name, most in pairs({ rate = f.rate_most,
+                            threshold = f.threshold_most }) do
+    if f[name] >= 0 then
+      local limit = math.floor(f[name] + 0.01 * most)
+      f[name] = limit < most and limit or -1
+      f[name .. '_peak'] = math.max(f[name .. '_peak'], limit)
+    end
+  end
+  f.free()
+end
+
+-- Nothing limits any more.
+function f.free()
+  if f.rate < 0 and f.threshold < 0 then
+    f.why, f.growth = 0, 0
   end
 end
 
-function f.decide(all, new, last)
+function f.decide(all, new, last, two)
   local latency = math.min(f.percentile(new, 1), f.percentile(last, 1))
   local enough = all.requests + all.hung >= FEW
 
@@ -520,43 +450,35 @@ function f.decide(all, new, last)
   if pause > 0 then
     f.stop(pause)
   elseif f.stopped == 1 then
-    f.try(all, new)
+    if two.late > 0 and f.pause == 0 then
+      f.find(two, 0.5)
+    end
+    f.try(all, new, two)
   elseif enough and f.broken(all, new) then
     f.stop(0)
+    f.find(two, 1)
   elseif not enough or new.counted + new.late < FEW then
     f.drift(all)
     return
   else
-    f.steer(new, last, latency)
+    f.steer(new, last, two, latency)
   end
   f.idle = ms
 end
 
-function f.steer(new, last, latency)
-  local room, why = f.headroom(new, last, latency)
-  if room == -1 then
-    if ms < f.hold and not (f.cuts == 0 and why == LATENCY
-                            and latency > 1500 * ARG.latency)
-    then
-      return
-    end
-    if f.cuts > 0 and why == LATENCY and latency < f.before then
-      -- on the way
-      f.before = latency
-      return
-    end
-    f.cut(new, latency, why)
-  elseif room == -0.5 then
-    if ms >= f.soft and f.cuts == 0 and f.why > 0 then
-      f.cut(new, latency, LATENCY, true)
-    end
-  elseif room < 0 then
-    f.ease(-room * 0.1)
+function f.steer(new, last, two, latency)
+  local why = f.over(new, last, latency)
+  if why then
+    f.down(new, two, latency, why)
   else
     f.cuts = 0
     f.note_load(new)
-    f.grow(room, latency)
+    f.grow(new, last, latency)
   end
+  local part = f.part_now(latency, why)
+  f.put('rate', f.rate_most, f.rate_least, part)
+  f.put('threshold', f.threshold_most, f.threshold_least, part)
+  f.free()
 end
 
 -- Of a Redis that lost it hosts know.
@@ -665,9 +587,9 @@ call('HSET', KEY.follow, 'part' .. f.parts, f.part(open))
 
 f.bounds()
 f.note_entering(open[2])
-local all, new, last = f.windows()
+local all, new, last, two = f.windows()
 f.at = us
-f.decide(all, new, last)
+f.decide(all, new, last, two)
 f.apply()
 f.keep('open', f.part(f.sum()))
 

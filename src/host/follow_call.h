@@ -85,6 +85,7 @@ typedef struct {
     int64_t                retry;        /* 503 with Retry-After */
     int64_t                retry_users;
     int64_t                retry_seconds;  /* in all */
+    int64_t                retry_top;    /* of the one user who has most */
     int64_t                late;         /* users who wait for a header for
                                             twice latency, and a second */
     int64_t                hung;         /* and for over 5 s */

@@ -30,6 +30,8 @@ static void ngx_adm_measure_close(ngx_adm_measure_t *m,
     ngx_adm_measure_user_t *mu, ngx_msec_t since);
 static void ngx_adm_measure_count(ngx_adm_measure_t *m,
     ngx_adm_measure_user_t *mu, ngx_adm_sample_t *sample, ngx_uint_t slow);
+static void ngx_adm_measure_top_drop(ngx_adm_measure_top_t *top);
+static void ngx_adm_measure_top_begin(ngx_adm_measure_top_t *top);
 static ngx_uint_t ngx_adm_measure_top_take(ngx_adm_measure_top_t *top);
 static void ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency);
 
@@ -149,10 +151,10 @@ ngx_adm_measure_roll(ngx_adm_measure_t *m)
         ngx_memzero(&m->sums, sizeof(ngx_adm_measured_t));
 
         m->taken = ngx_current_msec;
-        m->failed.grown = 0;
-        m->failed.taken = m->failed.most;
-        m->slow.grown = 0;
-        m->slow.taken = m->slow.most;
+
+        ngx_adm_measure_top_drop(&m->failed);
+        ngx_adm_measure_top_drop(&m->slow);
+        ngx_adm_measure_top_drop(&m->retry);
     }
 
     if (ngx_adm_since(m->window) <= NGX_ADM_MEASURE_WINDOW) {
@@ -162,12 +164,9 @@ ngx_adm_measure_roll(ngx_adm_measure_t *m)
     m->window = ngx_current_msec;
     m->requests = 0;
 
-    m->failed.grown = ngx_adm_measure_top_take(&m->failed);
-    m->failed.most = 0;
-    m->failed.taken = 0;
-    m->slow.grown = ngx_adm_measure_top_take(&m->slow);
-    m->slow.most = 0;
-    m->slow.taken = 0;
+    ngx_adm_measure_top_begin(&m->failed);
+    ngx_adm_measure_top_begin(&m->slow);
+    ngx_adm_measure_top_begin(&m->retry);
 
     for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
         mu = &m->users[i];
@@ -214,12 +213,34 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
     if (sample->retry) {
         sums->retry++;
         sums->retry_users += (mu->retry++ == 0);
+        m->retry.most = ngx_max(m->retry.most, mu->retry);
         sums->retry_seconds += ngx_min(sample->retry, NGX_ADM_RETRY_MAX);
     }
 
     if (sample->timed) {
         sums->bins[ngx_adm_measure_bin(sample->time)]++;
     }
+}
+
+
+/* what nobody asked for is told no more */
+
+static void
+ngx_adm_measure_top_drop(ngx_adm_measure_top_t *top)
+{
+    top->grown = 0;
+    top->taken = top->most;
+}
+
+
+/* another window: what it grew by in this one is told yet */
+
+static void
+ngx_adm_measure_top_begin(ngx_adm_measure_top_t *top)
+{
+    top->grown = ngx_adm_measure_top_take(top);
+    top->most = 0;
+    top->taken = 0;
 }
 
 
@@ -246,6 +267,7 @@ ngx_adm_measure_take_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
 
     m->sums.failed_top = ngx_adm_measure_top_take(&m->failed);
     m->sums.slow_top = ngx_adm_measure_top_take(&m->slow);
+    m->sums.retry_top = ngx_adm_measure_top_take(&m->retry);
 
     *measured = m->sums;
 

@@ -57,6 +57,7 @@ typedef struct {
     ngx_uint_t   retry;                  /* 503 with Retry-After */
     ngx_uint_t   retry_users;
     ngx_uint_t   retry_seconds;          /* the sum */
+    ngx_uint_t   retry_top;              /* of the one user who has most */
 
     /* users who wait for a header now: for longer than twice backend_latency=
        and 1 s; for longer than 5 s */
@@ -97,6 +98,7 @@ typedef struct {
     ngx_adm_measured_t      sums;
     ngx_adm_measure_top_t   failed;
     ngx_adm_measure_top_t   slow;
+    ngx_adm_measure_top_t   retry;
     ngx_adm_measure_user_t  users[NGX_ADM_MEASURE_USERS];
 } ngx_adm_measure_t;
 

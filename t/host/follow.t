@@ -182,6 +182,36 @@ subtest 'down, and up' => sub {
 };
 
 
+subtest 'errors alone' => sub {
+    my $host = begin(latency => 0, errors => 200);
+    my $room = room(rate => 100);
+
+    $room->admin('activate');
+    $room->assign(100_000);
+    seconds(5, $host, sub { $room->step; requests($host, 50, @FAST) });
+
+    my $bad = sub { $room->step; requests($host, 40, @FAST);
+                    requests($host, 10, @BAD) };
+    my (@seen, @cut);
+    for my $n (1 .. 90) {
+        my $rate = seconds(0.5, $host, $bad)->{rate};
+        push @cut, $n if $rate < 0.9 * ($seen[-1] // 100_000);
+        push @seen, $rate if $rate >= 0;
+    }
+    is $host->{known}{why}, 2, 'by the errors';
+    cmp_ok $seen[0], '<', 70_000, 'quickly';
+    cmp_ok $seen[0], '>', 20_000, 'once';
+    is_deeply [ grep { $cut[$_] - $cut[$_ - 1] < 8 } 1 .. $#cut ], [],
+        'and not again for 4 s';
+    cmp_ok scalar(@cut), '>=', 3, 'but then';
+    is $seen[-1], 5000, 'to the least, as long as it lasts';
+
+    is limits(seconds(60, $host, sub { $room->step;
+                                       requests($host, 50, @FAST) })),
+       '-1 -1 0', 'up again';
+};
+
+
 subtest 'stopped, trials, and on' => sub {
     my $host = begin;
     my $room = room(rate => 100);
@@ -277,8 +307,10 @@ subtest 'a backend that asks for a pause' => sub {
     my $from = $room->step->{serving};
     seconds(6.5, $host, sub { $room->step; requests($host, 20, @FAST) });
     is $room->step->{serving}, $from, 'nobody enters';
-    seconds(1.5, $host, sub { $room->step; requests($host, 20, @FAST) });
+    seconds(1, $host, sub { $room->step; requests($host, 20, @FAST) });
     is $room->step->{serving}, $from + 1, 'then one, on trial';
+    seconds(0.5, $host, sub { $room->step; requests($host, 20, @FAST) });
+    cmp_ok $room->step->{serving}, '<=', $from + 5, 'and four, as it went well';
 
     $host = begin;
     $answer = seconds(3, $host, sub {
@@ -297,6 +329,16 @@ subtest 'a backend that asks for a pause' => sub {
     $answer = seconds(10, $host, sub {
         requests($host, 200, @FAST); requests($host, 10, @BAD, retry => 60) });
     is $answer->{pause}, 0, 'nor of less than a tenth';
+
+    # few requests, most of them of one who fails, whatever that is told
+    for my $other ([], [ retry => 7 ]) {
+        $host = begin;
+        $answer = seconds(1, $host, sub {
+            requests($host, 12, @BAD, @$other, user => 'eve');
+            requests($host, 6, @FAST);
+            requests($host, 3, @BAD, retry => 7) });
+        is $answer->{pause}, 7000, 'one who often fails does not put it off';
+    }
 };
 
 

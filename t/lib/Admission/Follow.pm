@@ -14,7 +14,7 @@ my %LIST = map { ($_ => [ Admission::Scripts::listed(follow => $_) ]) }
 
 my @CONF = qw(latency errors rate rate_min threshold threshold_min);
 my @SUMS = qw(requests counted failed failed_top slow_top failed_users users
-              retry retry_users retry_seconds);
+              retry retry_users retry_seconds retry_top);
 
 my $WINDOW = 5_000_000;    # us
 
@@ -88,6 +88,7 @@ sub measure ($self, $us, $user, %of) {
         $sums->{retry}++;
         $sums->{retry_seconds} += $of{retry};
         $sums->{retry_users}++ if !$one->{retry}++;
+        $self->top('retry', $one->{retry});
     }
 
     if (defined $of{ms} && (!$of{failed} || $of{timeout})) {

@@ -19,6 +19,8 @@ my $TICK = 10_000;         # us
 # capacity   of the backend, a second
 # base       ms that an answer takes at least, on average
 # timeout    ms after which a proxy gives up
+# deaf       true: the backend goes on with what was given up
+# lag        ms in which those whose turn has come are there
 # queue      requests that the backend lets wait, at most; none: any number
 # failing    share of requests that fail whatever the load
 # fixed      true: nothing is steered
@@ -29,7 +31,8 @@ my $TICK = 10_000;         # us
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, us => 1_800_000_000_000_000,
                        hosts => 2, come => 200, requests => 2, capacity => 200,
-                       base => 100, timeout => 3000, failing => 0,
+                       base => 100, timeout => 3000, failing => 0, lag => 250,
+                       given_up => 0,
                        rate => 200, seed => 1,
                        queue => [], calls => [], due => {}, serving => 0,
                        issued => 0, credit => 0, next_user => 1,
@@ -132,8 +135,10 @@ sub over ($self, $one, %of) {
 sub serve ($self) {
     my $queue = $self->{queue};
 
-    while (@$queue && $self->{us} - $queue->[0]{at} > $self->{timeout} * 1000) {
-        $self->over(shift @$queue, failed => 1, timeout => 1);
+    while (my $one = $queue->[ $self->{given_up} ]) {
+        last if $self->{us} - $one->{at} <= $self->{timeout} * 1000;
+        $self->{deaf} ? $self->{given_up}++ : shift @$queue;
+        $self->over($one, failed => 1, timeout => 1);
     }
 
     $self->{credit} += $self->{capacity} * $TICK / 1e6;
@@ -141,6 +146,10 @@ sub serve ($self) {
         my $one = shift @$queue;
 
         $self->{credit}--;
+        if ($self->{given_up}) {
+            $self->{given_up}--;
+            next;
+        }
         $self->later(1000 * $self->{base} * (0.5 - 0.5 * log(1 - rand)),
                      sub { $self->over($one) });
     }
@@ -223,14 +232,14 @@ sub gradient ($self) {
     }
 }
 
-# Those whose turn has come are there within a second.
+# Those whose turn has come are there soon.
 
 sub enter ($self, $serving) {
     my $to = $serving < $self->{issued} ? $serving : $self->{issued};
 
     for ($self->{serving} + 1 .. $to) {
         $self->{entered}++;
-        $self->later(rand 250_000, sub { $self->visit($self->{requests}) });
+        $self->later(rand 1000 * $self->{lag}, sub { $self->visit($self->{requests}) });
     }
     $self->{serving} = $to if $to > $self->{serving};
 }
@@ -339,6 +348,20 @@ our @CASES = (
       1 .. 4 ],
     [ 'a host is killed',  {}, { for => 40 },
                            { for => 40, capacity => 120, kill => 1 } ],
+
+    # the rest is harder
+    [ 'half, slow to come', { lag => 2000 }, { for => 40 },
+                           { for => 60, capacity => 120 },
+                           { for => 60, capacity => 240 } ],
+    [ 'a tenth, deaf',     { deaf => 1 }, { for => 40 },
+                           { for => 60, capacity => 24 },
+                           { for => 60, capacity => 240 } ],
+    [ 'few: half',         { rate => 20, come => 23, capacity => 48 },
+                           { for => 40 }, { for => 60, capacity => 24 },
+                           { for => 60, capacity => 48 } ],
+    [ 'few: a tenth',      { rate => 40, come => 46, capacity => 96 },
+                           { for => 40 }, { for => 60, capacity => 10 },
+                           { for => 60, capacity => 96 } ],
 );
 
 our %SITE = (rate => 100, come => 115, requests => 2, capacity => 240);
