@@ -55,6 +55,7 @@ ngx_adm_follow_members(ngx_pool_t *pool, ngx_str_t *event,
 {
     size_t               size;
     u_char              *p, *last;
+    int64_t              limit;
     const char          *why;
     ngx_uint_t           followed, limits;
     ngx_adm_hold_t       hold;
@@ -89,8 +90,10 @@ ngx_adm_follow_members(ngx_pool_t *pool, ngx_str_t *event,
 
         if (told->rate >= 0) {
             /* what is less than one is not nothing */
-            rate = ngx_min(rate, told->rate ? ngx_max((told->rate + 500) / 1000,
-                                                      1) : 0);
+            limit = (told->rate + 500) / 1000;
+            limit = told->rate ? ngx_max(limit, 1) : 0;
+
+            rate = ngx_min(rate, limit);
         }
 
         if (told->threshold >= 0) {

@@ -21,9 +21,27 @@ sub until_so ($seconds, $is) {
     return;
 }
 
+# What operators are told: what is in force, whole, and why.
+
+sub told_is ($why, $what) {
+    my $told;
+    ok((wait_until { $told = $rig->status; ($told->{limitedBy} // '') eq $why }),
+       "$what: why");
+    is $told->{rate}, 30, "$what: what is set stays so";
+    my $rate = $told->{backend}{rate};
+    my $is = $rate ? int($rate / 1000 + 0.5) || 1 : 0;
+    is $told->{effectiveRate}, $is, "$what: what is in force";
+    ok !exists $told->{effectiveThreshold}, "$what: of the waiting room";
+}
+
 $rig->go(2);
+my $told = $rig->status;
+is_deeply [ @$told{qw(rate effectiveRate limitedBy)} ], [ 30, 30, undef ],
+    'nothing limits';
+
 $rig->capacity(16);
 ok until_so(10, sub ($is) { $is->{limit} <= 15 }), 'slow: fewer enter';
+told_is('latency', 'slow');
 $rig->kill_host(1);
 ok until_so(5, sub ($is) { $is->{entered} <= 20 }), 'so it is';
 
@@ -36,6 +54,7 @@ if ($ENV{TEST_LONG}) {
     $rig->capacity(0);
     ok until_so(15, sub ($is) { $is->{stopped} }),
        'it stands still: nobody enters';
+    told_is('paused', 'stopped');
 
     my $entered = 0;
     $entered += $_->{entered} for $rig->go(6);

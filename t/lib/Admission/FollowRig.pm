@@ -16,6 +16,8 @@ use Admission::Redis;
 use Admission::Swarm;
 use Admission::Test;
 
+my $ADMIN = 'admin-secret-of-the-test-0123456789';
+
 
 # hosts     how many (2)
 # rate      vwr_rate of the event
@@ -41,6 +43,7 @@ sub start ($class, %opt) {
     admission_zone    admission:8m;
     admission_redis   %%REDIS%% timeout=5s;
     admission_secret  tier1 tier1-secret-of-the-test-0123456789;
+    admission_secret  admin $ADMIN;
     admission_events {
         e  vwr=on vwr_rate=$self->{rate} $self->{line};
     }
@@ -51,6 +54,7 @@ END
         location /pages/   { admission_tier1 on; proxy_read_timeout 3s;
                              proxy_pass http://one; }
         location /vwr-api/ { admission_vwr_api assign_rate=off; }
+        location /admin/   { admission_admin_api; }
 END
     }
     $self->{swarm} = Admission::Swarm->new(connections => 800, timeout => 10);
@@ -63,6 +67,14 @@ sub active ($self) {
     my $r = Admission::HTTP::get($self->{nginx}[0]->port,
                                  '/vwr-api/status/e');
     return $r->status == 200 && $r->json->{isActive};
+}
+
+
+# What operators are told by a host.
+
+sub status ($self, $i = 0) {
+    return Admission::HTTP::get($self->{nginx}[$i]->port, '/admin/status/e',
+                                bearer => $ADMIN)->json;
 }
 
 
