@@ -9,7 +9,8 @@
  * failed.
  *
  * A client that goes away tells nothing, unless it waited for longer than is
- * allowed.  101 is no answer in a time that says something.
+ * allowed.  101 is no answer in a time that says something, nor is another 1xx
+ * where NGINX takes it for the answer, nor what it takes for HTTP/0.9.
  *
  * How long a client takes to send the body is not the backend's time: it is
  * waited for from then on.
@@ -246,7 +247,10 @@ ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
                                ngx_current_msec - backend->since);
     }
 
-    if (state->status == NGX_HTTP_SWITCHING_PROTOCOLS) {
+    if ((state->status && state->status < NGX_HTTP_OK)
+        || (r->http_version == NGX_HTTP_VERSION_9
+            && state->status == NGX_HTTP_OK))
+    {
         return NGX_DECLINED;
     }
 

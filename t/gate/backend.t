@@ -5,10 +5,15 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use IO::Socket::INET;
+use Time::HiRes qw(sleep);
+
 use Admission::Backend;
+use Admission::FastCGI;
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Nginx;
+use Admission::Process;
 use Admission::Redis;
 
 my $binary = $ENV{TEST_NGINX_BINARY} // Admission::Nginx::nginx_binary();
@@ -21,9 +26,78 @@ my $user_secret = 'user-secret-of-the-test-01234567890';
 my $redis = Admission::Redis->start;
 my $backend = Admission::Backend->start;
 
+my $php = Admission::FastCGI->start;
+
+# An upstream that says what it is asked to, whatever it is asked, by the path: a
+# piece of text, or so many ms of silence.
+
+my %SAYS = (
+    hints  => [ "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n", 200,
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" ],
+    noise  => [ "\x01\x02 nothing that is HTTP\n" ],
+    nought => [],
+    half   => [ "HTTP/1.1 200 OK\r\nConte" ],
+    upper  => [ "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n"
+                . "Connection: upgrade\r\n\r\n" ],
+    well   => [ 100, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" ],
+    busy   => [ 100, "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n"
+                . "Content-Length: 2\r\n\r\nno" ],
+);
+
+# Frames of HTTP/2: SETTINGS, and a HEADERS of stream 1 that ends it, with
+# ":status" and for 503 "retry-after".
+
+sub frame ($type, $flags, $stream, $text = '') {
+    return substr(pack('N', length $text), 1) . pack('CCN', $type, $flags, $stream)
+           . $text;
+}
+
+my %GRPC = (well => frame(1, 5, 1, "\x88"),
+            busy => frame(1, 5, 1, "\x48\x03503\x75\x017"));
+
+# fixed: what it says to anything, in frames
+
+sub says ($fixed = undef) {
+    my $port = free_port;
+    my $listen = IO::Socket::INET->new(
+        LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 128,
+        ReuseAddr => 1) or die "port $port: $@";
+
+    Admission::Test::register(Admission::Process->start(
+        name => "says-$port", code => sub { say_it($listen, $fixed) }));
+    close $listen;
+    return $port;
+}
+
+sub say_it ($listen, $fixed) {
+    local $SIG{PIPE} = 'IGNORE';
+
+    while (my $socket = $listen->accept) {
+        my ($got, $what) = ('');
+
+        while (!$what) {
+            sysread $socket, $got, 8192, length $got or last;
+            $what = $fixed // ($got =~ m{/kind/(\w+)/})[0];
+        }
+        next if !$what;
+
+        for my $part ($fixed ? (frame(4, 0, 0), 100, $GRPC{$fixed})
+                             : $SAYS{$what}->@*)
+        {
+            $part =~ /^\d+$/ ? sleep $part / 1000 : syswrite $socket, $part;
+        }
+
+        # what it sends on is read, so that the answer is not lost
+        shutdown $socket, 1;
+        1 while sysread $socket, $got, 8192;
+    }
+}
+
 my $nginx = Admission::Nginx->start(
     workers => 1, log_level => 'debug',
-    vars => { REDIS => $redis->url, BACKEND => $backend->port },
+    vars => { REDIS => $redis->url, BACKEND => $backend->port,
+              PHP => $php->port, SAYS => says,
+              WELL => says('well'), BUSY => says('busy') },
     http => <<"END",
     admission_zone    admission:1m;
     admission_redis   %%REDIS%% timeout=5s;
@@ -79,6 +153,21 @@ END
         location /accel/  { admission_tier2 on; proxy_pass http://one; }
         location /named/  { admission_tier2 on; try_files /no @named; }
         location @named   { admission_tier2 on; proxy_pass http://one; }
+        location /kind/   { admission_tier2 on; proxy_http_version 1.1;
+                            proxy_set_header Upgrade $http_upgrade;
+                            proxy_set_header Connection $http_connection;
+                            proxy_pass http://127.0.0.1:%%SAYS%%; }
+        location /uwsgi/  { admission_tier2 on; uwsgi_param P $arg_path;
+                            uwsgi_pass 127.0.0.1:%%SAYS%%; }
+        location /scgi/   { admission_tier2 on; scgi_param P $arg_path;
+                            scgi_pass 127.0.0.1:%%SAYS%%; }
+        location /php/    { admission_tier2 on;
+                            fastcgi_param QUERY_STRING $args;
+                            fastcgi_pass 127.0.0.1:%%PHP%%; }
+        location /grpc/well/ { admission_tier2 on;
+                               grpc_pass 127.0.0.1:%%WELL%%; }
+        location /grpc/busy/ { admission_tier2 on;
+                               grpc_pass 127.0.0.1:%%BUSY%%; }
         location /limit/  { admission_tier2 on;
                             admission_rate_limit few rate=1r/h;
                             proxy_pass http://one; }
@@ -87,6 +176,11 @@ END
 
 my $port = $nginx->port;
 my %token;
+
+sub nginx_version () {
+    my ($major, $minor) = (run($binary, '-v'))[1] =~ m{nginx/(\d+)\.(\d+)};
+    return $major + $minor / 1000;
+}
 
 sub user ($who) { return user_token($user_secret, userId => $who) }
 
@@ -166,6 +260,34 @@ tells('/again/sale?status=503&header=Retry-After:7&delay=0.1',
 tells('/accel/sale?header=X-Accel-Redirect:/gif/sale&delay=0.1',
       [ 1, 0, 0, 80 ], 'X-Accel-Redirect: what said so counts');
 tells('/inner/sale', [ 1, 0, 0, undef, 250 ], 'auth_request: not the time of it');
+
+# other protocols
+
+for my $kind (qw(uwsgi scgi)) {
+    tells("/$kind/sale?path=/kind/well/", [ 1, 0, 0, 80 ], $kind);
+    tells("/$kind/sale?path=/kind/busy/", [ 1, 1, 7, 80 ], "$kind: 503");
+    tells("/$kind/sale?path=/kind/half/", [ 1, 1, 0 ], "$kind: half a header");
+}
+tells('/php/sale', [ 1, 0, 0 ], 'fastcgi');
+tells('/php/sale?header=Status:503', [ 1, 1, 0 ], 'fastcgi: 503');
+tells('/grpc/well/sale', [ 1, 0, 0, 80 ], 'grpc');
+tells('/grpc/busy/sale', [ 1, 1, 7, 80 ], 'grpc: 503');
+
+# what is no answer, or none that says something of the time
+
+tells('/kind/well/sale', [ 1, 0, 0, 80 ], 'an answer, byte by byte');
+tells('/kind/half/sale', [ 1, 1, 0 ], 'half a header');
+tells('/kind/nought/sale', [ 1, 1, 0 ], 'a connection closed without a word');
+tells('/kind/noise/sale', undef, 'what is no HTTP');
+tells('/kind/upper/sale', undef, '101',
+      headers => [ Upgrade => 'x', Connection => 'upgrade' ]);
+
+# newer ones wait for the answer, others take this for it
+if (nginx_version() >= 1.029) {
+    tells('/kind/hints/sale', [ 1, 0, 0, 150 ], '103, and the answer');
+} else {
+    tells('/kind/hints/sale', undef, '103');
+}
 
 tells('/cache/sale', [ 1, 0, 0 ], 'what a cache has to ask for');
 tells('/cache/sale', undef, 'what it answers');
