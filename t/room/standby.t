@@ -225,6 +225,24 @@ is $metrics->value('room_shows', event => 'concert'), 0, 'metric';
 is $metrics->value('room_shows', event => 'plain'), 1, 'another room shows';
 
 
+# ---- while an operator holds it
+
+rested;
+operator($site, PUT => 'hold/concert');
+wait_until { (status->{hold} // '') eq 'outside' };
+is page->status, 302, 'held: nobody passes unseen';
+is page($visitor)->status, 200, 'who has passed goes on';
+
+# one who is held up for a moment, as pages are where the rate is used up
+operator($site, DELETE => 'hold/concert');
+wait_until { !status->{hold} && page->status == 200 };
+operator($site, PUT => 'hold/concert?inside=on');
+wait_until { page($visitor)->status == 503 };
+is page->status, 503, 'those inside too: nor does anybody else';
+operator($site, DELETE => 'hold/concert');
+wait_until { !status->{hold} && page($visitor)->status == 200 };
+
+
 # ---- more than the rate
 
 rested;
