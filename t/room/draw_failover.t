@@ -1,6 +1,8 @@
-# The start of a sale with a draw while a master fails over, with the draw kept or
-# lost, and a host is killed: one draw, the same everywhere, also after keys were
-# rotated and hosts begin with an empty zone.
+# The start of a sale with a draw while a master fails over: with a draw that its
+# replica never heard of, told by hosts or not; with one that the replica has,
+# ahead of its being told; and a host is killed.  There is one draw, the same
+# everywhere, of all lots, and nobody is let in ahead of it; also after keys were
+# rotated, and hosts begin with an empty zone.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -14,6 +16,9 @@ use Admission::Sentinel;
 use Admission::Site;
 
 my $sentinel = Admission::Sentinel->start;
+$_->cmd(qw(SENTINEL SET tickets failover-timeout), 2500 * slow)
+    for $sentinel->watchers;
+
 my $key = 'another-secret-of-the-tests-0123456789';
 my $server = 'location /vwr-api/       { admission_vwr_api assign_rate=off; }
               location /api/admin/vwr/ { admission_admin_api; }';
@@ -30,60 +35,174 @@ $site->nginx($_)->allow(qr/redis|signal 9|queue of event|lost data/) for 0 .. 2;
 
 sub now () { my ($s, $us) = $sentinel->cmd('TIME')->@*; return $s + $us / 1e6 }
 
-sub draw ($i) {
-    my $r = eval { get($site->port($i), '/vwr-api/draw/concert') };
+sub draw ($i, $event) {
+    my $r = eval { get($site->port($i), "/vwr-api/draw/$event") };
     return $r && $r->json // {};
 }
 
-sub check ($i, $ticket) {
-    return get($site->port($i), "/vwr-api/check/concert/$ticket->{requestId}",
+sub check ($i, $event, $ticket) {
+    return get($site->port($i), "/vwr-api/check/$event/$ticket->{requestId}",
                headers => [ 'X-Admission-Visitor' => $ticket->{visitor} ])
            ->json // {};
 }
 
-sub positions ($i, @lots) {
+sub positions ($i, $event, @lots) {
     my @at;
-    wait_until { @at = map { check($i, $_)->{position} } @lots;
+    wait_until { @at = map { check($i, $event, $_)->{position} } @lots;
                  @lots == grep { defined } @at } 30;
     return \@at;
 }
 
-my $starts = int(now()) + 5 * slow;
-my %times = (opens => $starts - 3600, starts => $starts);
-my $r = request($site->port, PUT => '/api/admin/vwr/schedule/concert',
-    bearer => $Admission::Site::SECRETS{admin}, json => { map {
-        $_ => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $times{$_}) } keys %times });
-is $r->status, 200, 'a sale' or diag $r->raw;
-ok((wait_until { draw($_)->{commitment} } 20), "host $_ gathers") for 0 .. 2;
-
-my @lots = map { post($site->port($_ % 3), '/vwr-api/assign/concert')->json }
-           1 .. 9;
-is_deeply [ map { $_->{lot} } @lots ], [ 1 .. 9 ], 'lots';
-my $commitment = draw(0)->{commitment};
-$sentinel->cmd('WAIT', 1, 2000);
-
-# ---- the start: the draw may have been written, and have got to the replica
-
-my $old = $sentinel->master;
-my $early = 0;
-
-while (now() < $starts) {
-    $early += grep { defined check($_, $lots[0])->{position} } 1, 2;
-    sleep 0.02;
+sub date ($at) {
+    return strftime('%Y-%m-%dT%H:%M:%S', gmtime $at)
+           . sprintf('.%03dZ', 1000 * ($at - int $at));
 }
-$old->kill9;
-$site->nginx(0)->kill9;
-is $early, 0, 'no position ahead of it';
 
-ok((wait_until { draw($_)->{seed} } 60), "host $_: it is drawn") for 1, 2;
-my $d = draw(1);
-is_deeply draw(2), $d, 'one draw';
-is $d->{lots}, 9, 'of all lots';
-is $d->{commitment}, $commitment, 'as it was committed to';
+# a start in so many seconds, which all of these hosts know; when it is
 
-my $at = positions(1, @lots);
-is_deeply [ sort { $a <=> $b } @$at ], [ 1 .. 9 ], 'each has a position';
-is_deeply positions(2, @lots), $at, 'the same on both hosts';
+sub starts ($event, $in, @hosts) {
+    my $starts = now() + $in;
+    my $r = answered {
+        request($site->port(1), PUT => "/api/admin/vwr/schedule/$event",
+                bearer => $Admission::Site::SECRETS{admin}, json => {
+            opens => date($starts - 7200), starts => date($starts) })
+    };
+    is $r->status, 200, "$event: the times" or diag $r->raw;
+    ok((wait_until { my $s = get($site->port($_), "/vwr-api/status/$event")
+                             ->json // {};
+                     ($s->{phase} // '') eq 'gathering'
+                     && abs($s->{startsIn} - $in) < 60 } 20),
+       "host $_ knows them") for @hosts;
+    return $starts;
+}
+
+# of a master that may be one since now, and ends its connections
+
+sub has ($event, $field) {
+    return eval { $sentinel->cmd('HGET', "{$event}:vwr", $field) } // '';
+}
+
+my %lots;
+
+sub lots ($event, $n) {
+    for (1 .. $n) {
+        my $r = post($site->port($_ % 3), "/vwr-api/assign/$event")->json;
+        push $lots{$event}->@*, $r;
+        is $r->{lot}, scalar $lots{$event}->@*, "$event: lot $r->{lot}";
+    }
+}
+
+# What Redis is told from now on its replica does not hear of.
+
+sub cut () {
+    my $replica = $sentinel->replica;
+    $replica->cmd('CONFIG', 'SET', @$_)
+        for [ masteruser => 'nobody' ], [ masterauth => 'nothing' ];
+    $sentinel->cmd(qw(CLIENT KILL TYPE replica));
+    ok((wait_until { $replica->cmd('INFO', 'replication')
+                     =~ /^master_link_status:down/m }), 'a replica that is cut off');
+}
+
+# Waits until its lots are counted; nobody has a position or is in until then.
+# Redis goes at once, after what else there is to do: before anybody is told.
+
+sub counted ($event, $starts, $hosts, $then = sub { }) {
+    my $master = $sentinel->master;
+    my $early = 0;
+    my $drawn = 0;
+
+    while (!$drawn) {
+        my $c = check($hosts->[rand @$hosts], $event, $lots{$event}[0]);
+        $early++ if (defined $c->{position} || $c->{admitted})
+                    && now() < $starts;
+        $drawn = $master->cmd('HGET', "{$event}:vwr", 'drawn') // 0;
+    }
+
+    my $seen = time;
+    $then->();
+    $master->kill9;
+    my $told = grep { defined draw($_, $event)->{lots} } @$hosts;
+
+    is $early, 0, "$event: nobody has a position ahead of it";
+    $told && time - $seen > 0.3 ? note 'this machine was too slow for that'
+                                : is $told, 0, 'Redis goes before it is told';
+
+    ok((wait_until { my $m = $sentinel->master; $m && $m != $master } 30),
+       'its replica is the master');
+    return $drawn;
+}
+
+sub one_draw ($event, $commitment, @hosts) {
+    ok((wait_until { draw($_, $event)->{seed} } 60),
+       "$event: drawn, on host $_") for @hosts;
+    my ($d, @others) = map { draw($_, $event) } @hosts;
+    is_deeply $_, $d, 'one draw' for @others;
+    is $d->{commitment}, $commitment, 'as it was committed to';
+
+    my ($at, @same) = map { positions($_, $event, $lots{$event}->@*) } @hosts;
+    is_deeply $_, $at, 'the same positions' for @same;
+    my %once = map { $_ => 1 } @$at;
+    is scalar(keys %once), scalar $lots{$event}->@*, 'each lot has its own';
+    is scalar(grep { $_ < 1 || $_ > $d->{lots} } @$at), 0, 'of the draw';
+    return ($d, $at);
+}
+
+
+my %commitment;
+
+for my $event (qw(told untold kept)) {
+    starts($event, 3600, 0 .. 2);
+    ok((wait_until { $commitment{$event} = draw($_, $event)->{commitment} } 20),
+       "$event: host $_ gathers") for 0 .. 2;
+    lots($event, 3);
+}
+
+
+# ---- the write is lost: of one the hosts have told, of the other they have not
+
+is $sentinel->cmd('WAIT', 1, 5000), 1, 'a replica that has all that';
+cut();
+lots($_, 2) for qw(told untold);
+starts('told', 1.5 * slow, 1, 2);
+my $starts = starts('untold', 3.5 * slow, 1, 2);
+my ($told, $at) = one_draw('told', $commitment{told}, 0 .. 2);
+is $told->{lots}, 5, 'of all lots';
+
+my $first = $sentinel->master;
+counted('untold', $starts, [ 1, 2 ], sub { $site->nginx(0)->kill9 });
+
+my ($same, $same_at) = one_draw('told', $commitment{told}, 1, 2);
+is_deeply $same, $told, 'the draw that was told is brought back';
+is_deeply $same_at, $at, 'and the positions';
+ok((wait_until { has('told', 'lots') eq 5 } 20), 'the new master has it');
+
+# whoever counts them may know that lots were lost, and leaves numbers out
+
+my ($d) = one_draw('untold', $commitment{untold}, 1, 2);
+cmp_ok $d->{lots}, '>=', 5, 'of all lots';
+
+
+# ---- it is kept, and nobody was told of it
+
+$first->restart;
+$first->cmd('REPLICAOF', '127.0.0.1', $sentinel->master->port);
+$sentinel->wait_replicas;
+$site->nginx(0)->start_again;
+
+$starts = starts('kept', 1.5 * slow, 0 .. 2);
+my $drawn = counted('kept', $starts, [ 0 .. 2 ], sub {
+    is $sentinel->cmd('WAIT', 1, 5000), 1, 'a replica that has the draw';
+});
+($d) = one_draw('kept', $commitment{kept}, 0 .. 2);
+is $d->{lots}, 3, 'of all lots';
+ok((wait_until { has('kept', 'drawn') eq $drawn }), 'which is the same one');
+
+# the host that was killed knew of nothing
+
+ok((wait_until { draw(0, 'told')->{seed} } 30), 'the host that was killed');
+is_deeply draw(0, 'told'), $told, 'has the draw';
+is_deeply positions(0, 'told', $lots{told}->@*), $at, 'and positions';
+
 
 # ---- keys are rotated: a new one signs, the old one verifies
 
@@ -95,18 +214,20 @@ for my $i (1, 2) {
     write_file($file, $text);
     $nginx->reload;
 }
-is_deeply draw($_), $d, "host $_: the same draw by the old key" for 1, 2;
-is_deeply positions(2, @lots), $at, 'and positions';
-my $late = post($site->port(1), '/vwr-api/assign/concert')->json;
-is $late->{position}, 10, 'a late-comer, by the new one';
+is_deeply draw($_, 'told'), $told, "host $_: the same draw by the old key"
+    for 1, 2;
+is_deeply positions(2, 'told', $lots{told}->@*), $at, 'and positions';
+my $late = post($site->port(1), '/vwr-api/assign/kept')->json;
+cmp_ok $late->{position}, '>', 3, 'a late-comer, by the new one';
+
 
 # ---- a host that begins with nothing
 
-$_->stop for $site->nginx(1), $site->nginx(2);
+$_->stop for map { $site->nginx($_) } 0 .. 2;
 $site = site(1);
 $site->nginx(0)->allow(qr/redis/);
-ok((wait_until { draw(0)->{seed} } 30), 'a new host');
-is_deeply draw(0), $d, 'has the same draw';
-is_deeply positions(0, @lots), $at, 'and positions';
+ok((wait_until { draw(0, 'told')->{seed} } 30), 'a new host');
+is_deeply draw(0, 'told'), $told, 'has the same draw';
+is_deeply positions(0, 'told', $lots{told}->@*), $at, 'and positions';
 
 done_testing;

@@ -1,7 +1,8 @@
-# A draw at a bad moment: Redis goes at the start, with what it had acknowledged or
-# all that it knew; a promoted one counts again; two hosts count at once; lots
-# that come in the last moment.  There is one draw, the same everywhere, and
-# nobody is let in before it.
+# A draw at a bad moment, on two hosts whose clocks are an hour apart: Redis goes
+# at the start, with what it had acknowledged or all that it knew; a promoted one
+# counts again; two hosts count at once; lots that come in the last moment; the
+# start is moved in that, or as it comes; a host is killed, and begins with nothing.
+# There is one draw, the same everywhere, and nobody is let in before it.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -11,11 +12,12 @@ use POSIX qw(strftime);
 use Time::HiRes qw(time sleep);
 
 use Admission::HTTP;
+use Admission::Nginx;
 use Admission::Rooms;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    instances => 2, timeout => '5s',
+    timeout => '5s',
     events => 'default threshold=5 vwr_rate=1000 order=draw lots=visitor;
                beacon-lost threshold=5 vwr_rate=1000 order=draw lots=visitor
                            "draw_beacon=some source 7";',
@@ -27,20 +29,49 @@ my $site = Admission::Site->start(
         }
         location /vwr-api/       { admission_vwr_api assign_rate=off; }
         location /api/admin/vwr/ { admission_admin_api; }
+        location /tier1/queue/   { admission_tier1 on; admission_queue_api; }
 END
 
 my $redis = $site->redis;
 
+# a host that is an hour ahead
+
+sub ahead () {
+    my $nginx = Admission::Nginx->start(workers => 2, clock => 1,
+                                        http => $site->http,
+                                        server => $site->server);
+    $nginx->set_clock(3600);
+    return $nginx;
+}
+
+push $site->{nginx}->@*, ahead();
+
 sub now () { my ($s, $us) = $redis->cmd('TIME')->@*; return $s + $us / 1e6 }
 
-sub schedule ($event, %at) {
+sub set_times ($i, $event, %at) {
     my %times = map { $_ => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($at{$_})) }
                 keys %at;
-    my $r = answered {
-        request($site->port, PUT => "/api/admin/vwr/schedule/$event",
+    return answered {
+        request($site->port($i), PUT => "/api/admin/vwr/schedule/$event",
                 bearer => $Admission::Site::SECRETS{admin}, json => \%times)
     };
+}
+
+sub schedule ($event, %at) {
+    my $r = set_times(0, $event, %at);
     is $r->status, 200, "$event is set" or diag $r->raw;
+}
+
+# by another host, which opened it as well
+
+sub move ($i, $event, $starts) {
+    return set_times($i, $event, opens => now() - 10, starts => $starts);
+}
+
+sub join_queue ($i, $event, $user, @headers) {
+    return request($site->port($i), POST => "/tier1/queue/check/$event",
+                   bearer => $site->user($user), headers => \@headers)
+           ->json // {};
 }
 
 sub draw ($i, $event) {
@@ -75,6 +106,22 @@ sub gathering ($event, $in, $n) {
     return ($starts, @lots);
 }
 
+# Whether nobody has a position, or is in, until then.
+
+sub none_before ($event, $starts, @lots) {
+    my ($looks, $early) = (0, 0);
+
+    while (now() < $starts) {
+        my $c = check($looks % 2, $event, $lots[$looks % @lots]);
+        my $d = draw($looks % 2, $event);
+        next if now() >= $starts;
+        $looks++;
+        $early++ if $c->{admitted} || defined $c->{position}
+                    || grep { defined $d->{$_} } qw(lots secret seed);
+    }
+    is $early, 0, "looked $looks times: nobody is in, or has a position";
+}
+
 sub status ($i, $event) {
     return get($site->port($i), "/vwr-api/status/$event")->json // {};
 }
@@ -100,12 +147,18 @@ sub one_draw ($event, @lots) {
 }
 
 
+# and a host that is reloaded meanwhile
+
 subtest 'lots that come in the last moment' => sub {
     my $event = 'last';
     my ($starts, @lots) = gathering($event, 2 * slow, 3);
     my (@more, @late);
 
+    my $reloaded;
+
     while (now() < $starts + 1) {
+        $site->nginx(0)->signal('HUP')
+            if now() > $starts - 0.2 && !$reloaded++;
         my $ticket = assign(@more % 2, $event) or next;
         if ($ticket->{lot}) { push @more, $ticket } else { push @late, $ticket }
     }
@@ -121,6 +174,86 @@ subtest 'lots that come in the last moment' => sub {
     my @numbers = map { check(0, $event, $_)->{position} // 0 } @late;
     is scalar(grep { $_ <= $n } @numbers), 0, 'late-comers are behind all lots';
     is $redis->cmd('HGET', "{$event}:vwr", 'lots'), $n, 'as Redis has it';
+};
+
+
+subtest 'the start is moved in the last second' => sub {
+    my $event = 'moved';
+    my ($starts, @lots) = gathering($event, 2 * slow, 3);
+    my $later = $starts + 2;
+
+    wait_until { now() > $starts - 0.5 } 60;
+    my $r = move(1, $event, $later);
+    if ($r->status == 409) {
+        note 'this machine was too slow for that';
+        return;
+    }
+    push @lots, grep { $_ } map { assign($_, $event) } 0, 1;
+    none_before($event, $later, @lots);
+    my $d = one_draw($event, @lots);
+    is $d->{lots}, 5, 'of all lots, those of after the old start too';
+    is $redis->cmd('HGET', "{$event}:vwr", 'base'), $later * 1e6,
+        'dated by the new one';
+};
+
+
+# Either it was in time, and the lots are drawn then, or they were counted.
+
+subtest 'and as it comes' => sub {
+    my $event = 'race';
+    my ($starts, @lots) = gathering($event, 1 * slow, 3);
+    my $later = $starts + 1;
+
+    wait_until { now() > $starts - 0.01 } 60;
+    my $r = move(1, $event, $later);
+    like $r->status . ($r->json->{code} // ''), qr/^(?:200|409DRAWN)$/,
+        'it is moved, or was too late' or diag $r->raw;
+    my $moved = $r->status == 200;
+    none_before($event, $later, @lots) if $moved;
+    one_draw($event, @lots);
+    is $redis->cmd('HGET', "{$event}:vwr", 'base'),
+        ($moved ? $later : $starts) * 1e6, 'the lots are dated by that';
+};
+
+
+subtest 'a host is killed, and begins with nothing' => sub {
+    my $event = 'killed';
+    my ($starts, @lots) = gathering($event, 0, 5);
+    my $d = one_draw($event, @lots);
+    my $late = assign(1, $event);
+    my @of = (@lots, $late);
+    my @at = map { check(1, $event, $_)->{position} } @of;
+    is request($site->port, PUT =>
+               "/api/queue/admin/threshold/$event?threshold=0",
+               bearer => $Admission::Site::SECRETS{admin})->status, 200,
+        'nobody is let into the queue';
+
+    # who came last joins first
+
+    my @by = sort { $at[$b] <=> $at[$a] } 0 .. $#of;
+    for my $n (@by) {
+        my $token;
+        ok((wait_until { $token = check(1, $event, $of[$n])->{token} } 20),
+           "position $at[$n]: a turn");
+        my $r = join_queue(1, $event, "u$n", 'X-Vwr-Token' => $token,
+                           'X-Admission-Visitor' => $of[$n]{visitor});
+        is $r->{status}, 'queued', 'joins' or diag explain $r;
+    }
+
+    my $nginx = $site->nginx(1);
+    $nginx->kill9;
+    $nginx->start_again;
+    ok((wait_until { draw(1, $event)->{seed} } 20), 'it has the draw');
+    is_deeply draw(1, $event), $d, 'which is the same';
+    my @now;
+    ok((wait_until { @now = map { check(1, $event, $_)->{position} } @of;
+                     @now == grep { defined } @now } 20), 'and positions');
+    is_deeply \@now, \@at, 'as before';
+
+    my @line = map { get($site->port(1), "/api/queue/status/$event",
+                         bearer => $site->user("u$_"))->json->{position} }
+               reverse @by;
+    is_deeply \@line, [ 1 .. @of ], 'the line is in the order of the draw';
 };
 
 
@@ -202,17 +335,20 @@ for my $event ('all-lost', 'beacon-lost') {
         $_->stop for $site->nginx(0), $site->nginx(1);
         $redis->cmd('DEL', "{$event}:vwr");
         $redis->cmd('HSET', "{$event}:vwr", %before, next => 9);
-        $site->{nginx} = [ map { $site->instance } 0, 1 ];
+        $site->{nginx} = [ $site->instance, ahead() ];
         $site->nginx($_)->allow(qr/the draw of event|lost data/) for 0, 1;
 
         ok((wait_until { $post->('cd') == 200 } 20), 'another beacon') if $with;
         ok((wait_until { (draw(0, $event)->{lots} // 0) == 9 } 20),
            'other lots are counted') or diag explain draw(0, $event);
 
-        my $r = get($site->port(1), "/events/$event",
-                    headers => [ 'X-Vwr-Token' => $in, 'X-Admission-Visitor'
-                                 => $lots[$first]{visitor} ]);
-        is $r->status, 200, 'a gate of one host sees the token';
+        # once it has measured what its clock is off by
+
+        ok((wait_until {
+            get($site->port(1), "/events/$event", headers =>
+                [ 'X-Vwr-Token' => $in, 'X-Admission-Visitor'
+                  => $lots[$first]{visitor} ])->status == 200 }),
+           'a gate of one host sees the token');
         ok((wait_until { (draw($_, $event)->{lots} // 0) == 6
                          && draw($_, $event)->{seed} } 20),
            "host $_ has the draw of before")
