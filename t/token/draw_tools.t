@@ -1,7 +1,8 @@
 # What operators and everybody else have for a draw: tools/verify-draw says of one
 # that it fits, or what does not, and what it could not look at; tools/post-beacon
-# posts the value of the round that was named, once, and never too early.  Sources
-# and the draw's API are made up here; t/token/draw.t has the mathematics.
+# posts the value of the round that was named, once, and never too early;
+# tools/verify-drand says whether drand signed it.  Sources and the draw's API are
+# made up here; t/token/draw.t has the mathematics.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -31,6 +32,9 @@ my $backend = Admission::Backend->start(handler => sub ($request) {
     my @json = ('Content-Type' => 'application/json');
 
     if ($request->{method} eq 'POST') {
+        return [ 302, [ Location => '/elsewhere' ], '' ]
+            if -e "$files/away";
+
         my %header = map { lc $_->[0] => $_->[1] } $request->{headers}->@*;
         my $code = -e "$files/refuses" ? 503
                  : ($header{authorization} // '') ne 'Bearer sesame' ? 401
@@ -174,7 +178,23 @@ subtest 'what is no draw' => sub {
     my %bad = (
         'no object' => '[]', 'no JSON' => '{', 'nothing' => '',
         'a string' => '"x"', 'long' => ' ' x (1 << 20) . '{}',
-        'deep' => '[' x 100_000,
+        'deep' => '[' x 100_000, 'deep objects' => '{"a":' x 100_000,
+        'a member twice' => json_encode($plain) =~ s/\}\z/,"lots":11}/r,
+        'one deeper twice' => json_encode($plain)
+                              =~ s/\}\z/,"x":[{"a":1,"a":2}]}/r,
+        'a long number' => json_encode($plain)
+                           =~ s/"lots":10/'"lots":1' . '0' x 900_000/er,
+        'one with a long fraction' => json_encode($plain)
+                                      =~ s/"lots":10/"lots":10.0/r,
+        'more than there are' => json_encode($plain)
+                                 =~ s/"lots":10/"lots":1e999/r,
+        'no number' => json_encode($plain) =~ s/"lots":10/"lots":NaN/r,
+        'nor infinity' => json_encode($plain)
+                          =~ s/"lots":10/"lots":Infinity/r,
+        'half a character' => json_encode($drand)
+                              =~ s/"drand /"\\ud800 /r,
+        'no UTF-8' => json_encode($plain) =~ s/"open"/"op\xffn"/r,
+        'something behind it' => json_encode($plain) . '{}',
         map { ("$_->[0] $_->[1]"
                => json_encode({ %$drand, $_->[0] => $_->[1] })) }
         [ algorithm => 'admission-draw-v2' ], [ algorithm => 1 ],
@@ -203,6 +223,23 @@ subtest 'what is no draw' => sub {
         qr/^2\n/, 'a position of no lot';
     like verify($plain, '--positions', write_file("$dir/p", "x\n")),
         qr/^2\n/, 'no position';
+    like verify($plain, '--positions', write_file("$dir/p", "1 2\n" x 2)),
+        qr/^2\n.*lot 1: twice/s, 'a lot twice, for those that are not there';
+
+    # a draw that fits, of more lots than can be looked at
+
+    my ($seed) = Admission::Draw->new->answers([ seed => $plain->{secret},
+        '-', '-', Admission::Draw::hex_of($plain->{eventId}),
+        $plain->{activation}, 2 ** 40 ]);
+    my $big = but($plain, lots => 2 ** 40, seed => $seed);
+    like verify($big, 1), qr/^0\n.*^lot 1 of 1099511627776: /ms, 'many lots';
+    like verify($big, '--all'), qr/^2\n.*too many/s, 'are too many for all';
+
+    # what moves the cursor is not passed on
+
+    my $said = verify("$dir/\e[2Kfits: all");
+    like $said, qr/^2\n.*\?\[2Kfits/s, 'no file, by another name';
+    unlike $said, qr/\e/, 'which is shown as it is';
 };
 
 my ($chain, $round) = $drand->{beaconSource} =~ /^drand (\w+) (\d+)$/;
@@ -267,7 +304,7 @@ sub post (@args) {
 }
 
 sub begin (%draw) {
-    unlink map { "$files/$_" } qw(posted slow quicker refuses);
+    unlink map { "$files/$_" } qw(posted slow quicker refuses away);
     answers('/draw', but(\%awaited, %draw));
     answers($drand_path, drand_says(randomness => $value,
                                     signature => $signature));
@@ -339,10 +376,16 @@ subtest 'what is wrong is not posted' => sub {
     $odd->('a number', 'no value', randomness => 1);
     $odd->('none', 'no value', randomness => undef);
     $odd->('not of the signature', 'of the signature', signature => 'ce' x 48);
-    $odd->('no signature', 'of the signature', signature => 'x');
+    $odd->('no signature', 'of the signature', signature => $_)
+        for 'x', undef, 1, [], '';
+    $odd->('a line of its own', 'round is 1\?\[2K\?posted',
+           round => "1\e[2K\nposted");
+    $odd->('a round that is none', 'round is', round => $_)
+        for true, [ $round ], { a => 1 }, "$round.0";
 
     begin();
-    answers('/other' . $drand_path, drand_says(randomness => 'ab' x 32));
+    answers('/other' . $drand_path, drand_says(signature => 'ce' x 48,
+            randomness => sha256_hex(pack 'H*', 'ce' x 48)));
     like post('--at', $site, '--at', "$site/other"), qr/^1\n.*do not agree/s,
         'two that do not agree';
     nothing_posted('two that do not agree');
@@ -366,6 +409,12 @@ subtest 'what is wrong is not posted' => sub {
     like post(), qr/^1\n.*503 X/s, 'refused';
 
     begin();
+    write_file("$files/away", '');
+    like post(), qr/^1\n.*302/s, 'the operators have moved';
+    is scalar(grep { $_->{uri} eq '/elsewhere' } $backend->requests), 0,
+        'and the secret does not follow them';
+
+    begin();
     my $said = post('--secret', write_file("$dir/other", 'knock'));
     like $said, qr/^1\n.*401 X/s, 'another secret';
     unlike $said, qr/knock/, 'which is not shown';
@@ -376,6 +425,108 @@ subtest 'what is wrong is not posted' => sub {
     like post(), qr/^2\n.*not a draw/s, 'no draw';
     like post('--draw', 'http://127.0.0.1:' . free_port), qr/^2\n/,
         'nobody answers';
+};
+
+
+# ---- verify-drand, and a round of quicknet, as it was published
+
+my $quicknet = '52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971';
+my %info = (
+    public_key => '83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760'
+                  . '183c8c4b450b6a0a6c3ac6a5776a2d1064510d1fec758c921cc22b0e17'
+                  . 'e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76'
+                  . 'eae8991ef5ece45a',
+    period => 3, genesis_time => 1692803367, hash => $quicknet,
+    groupHash => 'f477d5c89f21a17c863a7f937c6a6d15859414d2be09cd448d4279af331c'
+                 . '5d3e',
+    schemeID => 'bls-unchained-g1-rfc9380',
+    metadata => { beaconID => 'quicknet' },
+);
+my %round = (
+    round => 657413,
+    randomness => 'fc1873a13f3545aeade8401532ef5519920652eee6b0d2b19ca12643b87'
+                  . 'b3587',
+    signature => 'b713718a38ae728dfd477991af2822e08d2f305e47718cef9f7848ce4050'
+                 . 'e7be41076862b98fad56e91a6b85b89cd97b',
+);
+
+sub drand ($info, $answer, $number = 657413, @args) {
+    my ($status, $output) = run(Admission::Draw::python(),
+        "$tools/verify-drand", $quicknet, $number,
+        '--info', write_file("$dir/info", json_encode($info)),
+        '--answer', write_file("$dir/answer", json_encode($answer)), @args);
+
+    return "$status\n$output";
+}
+
+subtest 'what the members of drand signed' => sub {
+    my $said = drand(\%info, \%round);
+
+    like $said, qr/^0\n.*^value $round{randomness}$/ms, 'it is the value';
+    like $said, qr/comes out at 2023-09-15T11:00:03Z/, 'and when it came out';
+
+    # the same, as the second version of the answers has it
+
+    my $same = { (map { $_ => $info{$_} } qw(public_key period genesis_time)),
+                 genesis_seed => $info{groupHash}, scheme => $info{schemeID},
+                 beacon_id => 'quicknet' };
+    like drand($same, but(\%round, round => 657414), 657414),
+        qr/^1\n.*signature is not that of the round/s, 'of another round';
+
+    my $sig = $round{signature};
+    my @wrong = (
+        [ 'another round', 'of another round', round => 657414 ],
+        [ 'another value', 'value is not', randomness => 'ab' x 32 ],
+        [ 'too short', 'no point', signature => substr $sig, 2 ],
+        [ 'not compressed', 'no point', signature => $sig =~ s/^b/3/r ],
+        [ 'at infinity', 'no point', signature => 'c0' . '00' x 47 ],
+        [ 'beyond the field', 'no point', signature => 'bf' . 'ff' x 47 ],
+        [ 'nowhere', 'not (?:on|of) the', signature => $sig =~ s/b$/c/r ],
+        [ 'a point of another group', 'not of the group',
+          signature => '80' . '00' x 47 ],
+    );
+    for (@wrong) {
+        my ($what, $pattern, %but) = @$_;
+        like drand(\%info, but(\%round, %but)), qr/^1\n.*WRONG: .*$pattern/s,
+            $what;
+    }
+
+    for my $what (qw(period genesis_time public_key groupHash metadata)) {
+        my $value = $info{$what};
+        my $other = ref $value ? { beaconID => 'quickest' }
+                  : $value =~ /^\d+$/ ? $value + 1 : $value =~ s/^(.)./$1f/r;
+        like drand(but(\%info, $what => $other), \%round),
+            qr/^1\n.*the key is not that of/s, "another chain: $what";
+    }
+    like drand(but(\%info, schemeID => 'pedersen-bls-chained'), \%round),
+        qr/^2\n.*signatures are not/s, 'a kind that it does not know';
+    like drand(but(\%info, $_ => undef), \%round), qr/^[12]\n/, "no $_"
+        for sort grep { $_ ne 'hash' } keys %info;
+    like drand($_->[0], $_->[1]), qr/^[12]\n/, 'no answer'
+        for [ [], \%round ], [ \%info, [] ], [ \%info, {} ],
+            [ but(\%info, period => '3'), \%round ];
+};
+
+subtest 'a beacon is verified, and posted' => sub {
+    my @source = (beaconSource => "drand $quicknet 657413");
+    begin(@source);
+    answers("/$quicknet/info", \%info);
+    answers("/$quicknet/public/657413", \%round);
+    like post('--verify'), qr/^0\nposted: .* $round{randomness}$/m, 'it is';
+
+    begin(@source);
+    answers("/$quicknet/public/657413",
+            but(\%round, signature => $signature, randomness => $value));
+    like post('--verify'), qr/^1\n.*WRONG/s, 'one that nobody signed';
+    nothing_posted('one that nobody signed');
+    unlink answers("/$quicknet/info", '');
+    answers("/$quicknet/public/657413", \%round);
+    like post('--verify'), qr/^2\n/, 'without the key';
+    nothing_posted('without the key');
+    begin(beaconSource => $nist->{beaconSource});
+    answers($nist_path, nist_says());
+    like post('--verify'), qr/^1\n.*not of drand/s, 'of another source';
+    nothing_posted('of another source');
 };
 
 done_testing;
