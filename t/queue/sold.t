@@ -64,13 +64,24 @@ sub knows ($i, $event) {
     ok $knows, "host $i knows that $event is sold out";
 }
 
+# how many were refused, as hosts count them
+
+sub refused ($tier = 2) {
+    my $n = 0;
+    $n += metrics($_)->value('sold_out_refused_total', tier => $tier) // 0
+        for @port;
+    return $n;
+}
+
 sub flood ($event, $n) {
     my $before = checks(0, 1);
+    my $refused = refused();
     my %code;
     $code{ check($_ % 2, $event, "flood$_")->json->{code} // 'none' }++
         for 1 .. $n;
     is_deeply \%code, { SOLD_OUT => $n }, "$n joins are refused";
     cmp_ok checks(0, 1) - $before, '<=', $n / 64, 'at a command for 64 or more';
+    is refused() - $refused, $n, 'each is counted, by whom it may be refused';
 }
 
 
@@ -90,6 +101,7 @@ subtest 'people wait, and are in' => sub {
     ok $heard, 'the last one is known to the other host';
     flood('busy', 640);
 
+    my $refused = refused();
     my %said;
     $said{ check($_ % 2, 'busy', "w$_")->json->{status} // 'none' }++
         for 1 .. 40;
@@ -97,6 +109,7 @@ subtest 'people wait, and are in' => sub {
         'who waits and shows nothing is found at either host';
     is check($_, 'busy', 'b')->json->{status}, 'active',
         "host $_: so is who is in" for 0, 1;
+    is refused(), $refused, 'nor are they counted as refused';
 };
 
 
@@ -158,16 +171,19 @@ subtest 'a dry run' => sub {
             bearer => $secret);
     ok wait_until { get($port[0], '/vwr-api/status/dry')->json->{isActive} };
 
+    my ($joins, $tickets) = map { refused($_) } 2, 1;
     for (1 .. 3) {
         my $r = check(0, 'dry', "d$_", prefix => '/dry/queue');
         is $r->status, 200, "one joins, $_";
         is $r->json->{position}, $_, 'and waits';
         is $r->json->{status}, 'sold_out', 'which is told as it is';
     }
+    is refused(), $joins, 'and not counted as refused';
 
     is post($port[0], '/vwr-api/assign/dry')->status, 409, 'no ticket';
     is post($port[0], '/dry/vwr-api/assign/dry')->json->{position}, 1,
         'but in a dry run';
+    is refused(1), $tickets + 1, 'one ticket is refused by the count';
     like get($port[0], '/dry/vwr/dry?nojs=1', headers =>
              [ Accept => 'text/html', 'Sec-Fetch-Mode' => 'navigate' ])->body,
         qr/<main class="waiting/, 'the page as well';
