@@ -12,9 +12,6 @@ use Admission::HTTP;
 use Admission::Site;
 use Admission::Swarm;
 
-plan(skip_all => 'as much of the time as of the module: once is enough')
-    if sanitized;
-
 my ($MOST, $LEAST) = (40, 12);
 
 my $site = Admission::Site->start(
