@@ -16,7 +16,7 @@
 
 
 static ngx_int_t ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value);
-static ngx_int_t ngx_adm_notice_one(json_t *value, ngx_str_t *text);
+static ngx_int_t ngx_adm_notice_text(ngx_str_t *text, void *field);
 static ngx_int_t ngx_adm_notice_answer(ngx_adm_api_call_t *call, void *value,
     int64_t us);
 
@@ -44,33 +44,19 @@ ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value)
 {
     ngx_adm_notice_t *notice = value;
 
-    json_t      *text;
-    ngx_int_t    rc;
-    const char  *name;
+    static ngx_adm_record_member_t  members[] = {
+        { "ko", offsetof(ngx_adm_notice_t, ko) },
+        { "en", offsetof(ngx_adm_notice_t, en) },
+        { NULL, 0 } };
 
     if (call->value != NGX_ADM_RECORD_SET) {
         return NGX_OK;
     }
 
-    if (!json_is_object(call->body)) {
+    if (ngx_adm_record_members(call->body, members, ngx_adm_notice_text,
+                               notice) != NGX_OK)
+    {
         return NGX_DECLINED;
-    }
-
-    json_object_foreach(call->body, name, text) {
-
-        if (ngx_strcmp(name, "ko") == 0) {
-            rc = ngx_adm_notice_one(text, &notice->ko);
-
-        } else if (ngx_strcmp(name, "en") == 0) {
-            rc = ngx_adm_notice_one(text, &notice->en);
-
-        } else {
-            rc = NGX_DECLINED;
-        }
-
-        if (rc != NGX_OK) {
-            return NGX_DECLINED;
-        }
     }
 
     return notice->ko.len + notice->en.len ? NGX_OK : NGX_DECLINED;
@@ -78,18 +64,9 @@ ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value)
 
 
 static ngx_int_t
-ngx_adm_notice_one(json_t *value, ngx_str_t *text)
+ngx_adm_notice_text(ngx_str_t *text, void *field)
 {
-    if (json_is_null(value)) {
-        return NGX_OK;
-    }
-
-    if (!json_is_string(value)) {
-        return NGX_DECLINED;
-    }
-
-    text->data = (u_char *) json_string_value(value);
-    text->len = json_string_length(value);
+    *(ngx_str_t *) field = *text;
 
     return (ngx_adm_is_text(text)
             && ngx_utf8_length(text->data, text->len) <= NGX_ADM_NOTICE_CHARS)

@@ -122,3 +122,48 @@ ngx_adm_record_changed(ngx_adm_api_call_t *call, const char *what, int64_t us)
         ngx_adm_queue_tell(&call->event, us);
     }
 }
+
+
+ngx_int_t
+ngx_adm_record_members(json_t *body, ngx_adm_record_member_t *members,
+    ngx_adm_record_read_pt read, void *to)
+{
+    json_t                   *value;
+    ngx_str_t                 text;
+    const char               *name;
+    ngx_adm_record_member_t  *member;
+
+    if (!json_is_object(body)) {
+        return NGX_DECLINED;
+    }
+
+    json_object_foreach(body, name, value) {
+
+        for (member = members; member->name; member++) {
+            if (ngx_strcmp(name, member->name) == 0) {
+                break;
+            }
+        }
+
+        if (member->name == NULL) {
+            return NGX_DECLINED;
+        }
+
+        if (json_is_null(value)) {
+            continue;
+        }
+
+        if (!json_is_string(value)) {
+            return NGX_DECLINED;
+        }
+
+        text.data = (u_char *) json_string_value(value);
+        text.len = json_string_length(value);
+
+        if (read(&text, (u_char *) to + member->offset) != NGX_OK) {
+            return NGX_DECLINED;
+        }
+    }
+
+    return NGX_OK;
+}

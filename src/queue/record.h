@@ -51,6 +51,20 @@ typedef struct {
 ngx_int_t ngx_adm_record_handler(ngx_adm_api_call_t *call,
     ngx_adm_record_api_t *api);
 
+/*
+ * A body of texts, or null, each of which is read into its field of "to".
+ * NGX_DECLINED: it is no such thing, or one is not what it should be.
+ */
+typedef struct {
+    const char        *name;             /* NULL: the last one */
+    size_t             offset;
+} ngx_adm_record_member_t;
+
+typedef ngx_int_t (*ngx_adm_record_read_pt)(ngx_str_t *text, void *field);
+
+ngx_int_t ngx_adm_record_members(json_t *body,
+    ngx_adm_record_member_t *members, ngx_adm_record_read_pt read, void *to);
+
 /* of an answer: the log, and other hosts, are told what the call did */
 void ngx_adm_record_changed(ngx_adm_api_call_t *call, const char *what,
     int64_t us);

@@ -17,7 +17,7 @@
 
 
 static ngx_int_t ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value);
-static ngx_int_t ngx_adm_sale_one(json_t *value, int64_t *us);
+static ngx_int_t ngx_adm_sale_time(ngx_str_t *text, void *field);
 static ngx_int_t ngx_adm_sale_answer(ngx_adm_api_call_t *call, void *value,
     int64_t us);
 static void ngx_adm_sale_changed(ngx_adm_api_call_t *call,
@@ -47,39 +47,19 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
 {
     ngx_adm_sale_set_t *set = value;
 
-    json_t      *time;
-    ngx_int_t    rc;
-    const char  *name;
+    static ngx_adm_record_member_t  members[] = {
+        { "opens", offsetof(ngx_adm_sale_set_t, opens) },
+        { "starts", offsetof(ngx_adm_sale_set_t, starts) },
+        { "closes", offsetof(ngx_adm_sale_set_t, closes) },
+        { NULL, 0 } };
 
     if (call->value != NGX_ADM_RECORD_SET) {
         return NGX_OK;
     }
 
-    if (!json_is_object(call->body)) {
-        return NGX_DECLINED;
-    }
-
-    json_object_foreach(call->body, name, time) {
-
-        if (ngx_strcmp(name, "opens") == 0) {
-            rc = ngx_adm_sale_one(time, &set->opens);
-
-        } else if (ngx_strcmp(name, "starts") == 0) {
-            rc = ngx_adm_sale_one(time, &set->starts);
-
-        } else if (ngx_strcmp(name, "closes") == 0) {
-            rc = ngx_adm_sale_one(time, &set->closes);
-
-        } else {
-            rc = NGX_DECLINED;
-        }
-
-        if (rc != NGX_OK) {
-            return NGX_DECLINED;
-        }
-    }
-
-    if ((set->starts && set->starts < set->opens)
+    if (ngx_adm_record_members(call->body, members, ngx_adm_sale_time, set)
+        != NGX_OK
+        || (set->starts && set->starts < set->opens)
         || (set->closes && set->closes < ngx_max(set->opens, set->starts)))
     {
         return NGX_DECLINED;
@@ -90,22 +70,9 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
 
 
 static ngx_int_t
-ngx_adm_sale_one(json_t *value, int64_t *us)
+ngx_adm_sale_time(ngx_str_t *text, void *field)
 {
-    ngx_str_t  text;
-
-    if (json_is_null(value)) {
-        return NGX_OK;
-    }
-
-    if (!json_is_string(value)) {
-        return NGX_DECLINED;
-    }
-
-    text.data = (u_char *) json_string_value(value);
-    text.len = json_string_length(value);
-
-    return ngx_adm_rfc3339_read(&text, us);
+    return ngx_adm_rfc3339_read(text, field);
 }
 
 
