@@ -277,10 +277,23 @@ subtest 'after a reload, on a new host, and without the zone' => sub {
     # Redis has it no longer, and nobody tells the host: what another zone takes
     # over is all that there is
 
-    $site->redis->cmd('DEL', '{idle}:notice');
+    my $set = sub ($what, %opt) {
+        is request($port[0], PUT => "/api/admin/vwr/$what/idle",
+                   bearer => $secret, %opt)->status, 200, $what;
+    };
+    $set->('hold');
+    $set->('schedule', json => { opens => '2099-01-01T00:00:00Z' });
+
+    $site->redis->cmd('DEL', map { "{idle}:$_" } qw(notice hold schedule));
     $site->{zone} = '2m';
     $site->nginx(0)->reload(http => $site->http, server => $site->server);
     ok shows(0, 'idle', 'changed'), 'a reload with another zone';
+
+    my ($idle) = grep { $_->{eventId} eq 'idle' }
+                 request($port[0], GET => '/api/admin/vwr/status',
+                         bearer => $secret)->json->{events}->@*;
+    is $idle->{hold}, 'outside', 'that it is held';
+    is $idle->{schedule}{phase}, 'before', 'and its times';
     my $back = wait_until { $site->redis->cmd('EXISTS', '{idle}:notice') } 10;
     ok $back, 'which puts it back';
 
