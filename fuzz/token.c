@@ -120,7 +120,7 @@ fuzz_verify(ngx_adm_token_e kind, ngx_str_t *token, ngx_pool_t *pool,
     *claims = NULL;
     why = NULL;
 
-    rc = ngx_adm_token_verify(v, token, FUZZ_NOW, pool, claims, &why);
+    rc = ngx_adm_token_verify(v, token, NULL, FUZZ_NOW, pool, claims, &why);
 
     fuzz_check(rc == NGX_OK || rc == NGX_DECLINED);
     fuzz_check(rc == NGX_OK ? *claims != NULL : why != NULL);
@@ -128,7 +128,8 @@ fuzz_verify(ngx_adm_token_e kind, ngx_str_t *token, ngx_pool_t *pool,
     for (i = 0; i < 2; i++) {
         other = NULL;
 
-        again = ngx_adm_token_verify(v, token, FUZZ_NOW, pool, &other, &why);
+        again = ngx_adm_token_verify(v, token, NULL, FUZZ_NOW, pool, &other,
+                                     &why);
 
         fuzz_check(again == rc);
 

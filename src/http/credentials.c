@@ -15,7 +15,6 @@
 #include "../base/clock.h"
 #include "../base/reason.h"
 #include "../base/text.h"
-#include "../token/effort.h"
 #include "cookie.h"
 #include "credentials.h"
 #include "ctx.h"
@@ -358,11 +357,9 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
         return NGX_DECLINED;
     }
 
-    ngx_adm_effort_client(r->connection->sockaddr);
-
     /* what others issued has nothing to do with Redis, nor with its clock */
 
-    rc = ngx_adm_token_verify(verifier, &shown->value,
+    rc = ngx_adm_token_verify(verifier, &shown->value, r->connection->sockaddr,
                               verifier->kind == NGX_ADM_TOKEN_USER
                               ? ngx_time() : ngx_adm_now(),
                               r->pool, &claims, &why);

@@ -66,7 +66,8 @@ ngx_adm_ticket_read(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *token,
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     rc = ngx_adm_token_verify(&lcf->verifiers[NGX_ADM_TOKEN_TICKET], token,
-                              ngx_adm_now(), r->pool, &claims, &why);
+                              r->connection->sockaddr, ngx_adm_now(), r->pool,
+                              &claims, &why);
     if (rc != NGX_OK) {
         return rc;
     }

@@ -67,6 +67,7 @@ u_char *
 ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 {
     u_char               lot[NGX_ADM_LOT_TEXT], wait[NGX_ADM_RANGE_TEXT];
+    int64_t              total;
     ngx_int_t            rc;
     ngx_adm_room_t      *room;
     ngx_adm_range_t      range;
@@ -75,17 +76,15 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
     standing = told->standing;
     room = &standing->room;
 
+    total = ngx_max(room->next, told->position);
+
     ngx_adm_lot_text(standing, lot);
 
-    p = ngx_adm_put(p, last,
-                    "{\"admitted\":%s,%s\"servingCounter\":%L,"
-                    "\"totalInQueue\":%L,\"ahead\":%L",
-                    standing->admitted ? "true" : "false", (char *) lot,
-                    room->serving, ngx_max(room->next, told->position),
-                    told->ahead);
-
     if (standing->admitted) {
-        p = ngx_adm_put(p, last, "%s%V%s",
+        p = ngx_adm_put(p, last,
+                        "{\"admitted\":true,%s\"servingCounter\":%L,"
+                        "\"totalInQueue\":%L,\"ahead\":%L%s%V%s",
+                        (char *) lot, room->serving, total, told->ahead,
                         told->token.len ? ",\"token\":\"" : "",
                         &told->token, told->token.len ? "\"" : "");
 
@@ -96,7 +95,11 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 
         ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 
-        p = ngx_adm_put(p, last, ",%s,\"nextPoll\":%ui%s%s%s",
+        p = ngx_adm_put(p, last,
+                        "{\"admitted\":false,%s\"servingCounter\":%L,"
+                        "\"totalInQueue\":%L,\"ahead\":%L,%s,"
+                        "\"nextPoll\":%ui%s%s%s",
+                        (char *) lot, room->serving, total, told->ahead,
                         (char *) wait, told->next_poll,
                         rc == NGX_OK ? "" : ",\"paused\":true",
                         ngx_adm_told_seats(told->seats),

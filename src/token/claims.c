@@ -123,8 +123,9 @@ static ngx_adm_claim_t  ngx_adm_claims[] = {
 
 
 ngx_int_t
-ngx_adm_token_verify(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
-    ngx_pool_t *pool, ngx_adm_claims_t **claims, const char **why)
+ngx_adm_token_verify(ngx_adm_verifier_t *v, ngx_str_t *token,
+    struct sockaddr *client, time_t now, ngx_pool_t *pool,
+    ngx_adm_claims_t **claims, const char **why)
 {
     ngx_int_t  rc;
 
@@ -144,6 +145,8 @@ ngx_adm_token_verify(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
     if (rc == NGX_ERROR) {
         return NGX_ERROR;
     }
+
+    ngx_adm_effort_client(client);
 
     rc = ngx_adm_token_decode(v, token, now, pool, claims, why);
 

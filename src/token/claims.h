@@ -103,12 +103,14 @@ typedef struct {
 
 
 /*
- * Verifies a token at the time now (seconds, Redis's).  NGX_OK: *claims is
- * allocated from pool, its strings too.  NGX_DECLINED: it is no token of
- * this kind, *why says so in a constant text.  NGX_ERROR: no memory.
+ * Verifies a token that an address shows (NULL: nobody's, see effort.h) at the
+ * time now (seconds, Redis's).  NGX_OK: *claims is allocated from pool, its
+ * strings too.  NGX_DECLINED: it is no token of this kind, *why says so in a
+ * constant text.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_token_verify(ngx_adm_verifier_t *v, ngx_str_t *token,
-    time_t now, ngx_pool_t *pool, ngx_adm_claims_t **claims, const char **why);
+    struct sockaddr *client, time_t now, ngx_pool_t *pool,
+    ngx_adm_claims_t **claims, const char **why);
 
 /*
  * Signs those of the claims that the kind has and that are present; the

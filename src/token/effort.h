@@ -21,7 +21,8 @@
 /* as a worker starts; NGX_ERROR: no random numbers */
 ngx_int_t ngx_adm_effort_init(void);
 
-/* whose signatures come next; it is looked at until they are verified */
+/* whose signatures come next; it is looked at until they are verified.  NULL:
+   nobody's, which are verified in any case */
 void ngx_adm_effort_client(struct sockaddr *sockaddr);
 
 /* a signature is to be verified: returns 0 if it is not to be looked at */
