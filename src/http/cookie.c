@@ -30,15 +30,16 @@ ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie)
 
     while (!ngx_adm_cookie_of(cookie)) {
 
-        h = ngx_adm_headers_next(&r->headers_in.headers, &cookie->line);
-        if (h == NULL) {
-            return 0;
-        }
+        do {
+            h = ngx_adm_headers_next(&r->headers_in.headers, &cookie->line);
+            if (h == NULL) {
+                return 0;
+            }
 
-        if (ngx_adm_header_named(h, "Cookie")) {
-            cookie->pos = h->value.data;
-            cookie->last = cookie->pos + h->value.len;
-        }
+        } while (!ngx_adm_header_named(h, "Cookie"));
+
+        cookie->pos = h->value.data;
+        cookie->last = cookie->pos + h->value.len;
     }
 
     return 1;

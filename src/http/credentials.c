@@ -359,7 +359,8 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
 
     /* what others issued has nothing to do with Redis, nor with its clock */
 
-    rc = ngx_adm_token_verify(verifier, &shown->value, r->connection->sockaddr,
+    rc = ngx_adm_token_verify(verifier, &shown->value,
+                              r->connection->sockaddr,
                               verifier->kind == NGX_ADM_TOKEN_USER
                               ? ngx_time() : ngx_adm_now(),
                               r->pool, &claims, &why);

@@ -165,8 +165,8 @@ ngx_adm_token_limit(ngx_http_request_t *r, ngx_adm_token_e kind,
         others[i].iat = -1;
 
         rc = ngx_adm_token_verify(&lcf->verifiers[kind], &others[i].value,
-                                  r->connection->sockaddr, ngx_adm_now(), r->pool,
-                                  &claims, &why);
+                                  r->connection->sockaddr, ngx_adm_now(),
+                                  r->pool, &claims, &why);
         if (rc == NGX_ERROR) {
             return NGX_ERROR;
         }
