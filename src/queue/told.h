@@ -30,7 +30,7 @@ typedef struct {
     ngx_str_t               *user;
     ngx_adm_event_conf_t    *conf;
     ngx_adm_loc_conf_t      *lcf;        /* whose keys sign */
-    ngx_adm_sale_t           sale;       /* as of sale_get(); not if brief */
+    ngx_adm_sale_t           sale;       /* as of sale_get(), for the JSON */
     ngx_str_t                notice;     /* as of told_member() */
     unsigned                 brief:1;    /* a heartbeat's answer */
 
