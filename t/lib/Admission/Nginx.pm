@@ -417,7 +417,7 @@ sub launch ($self) {
 
 sub serves ($self) {
     my $conf = read_file("$self->{dir}/nginx.conf");
-    my ($port) = $conf =~ /^\s*listen\s+(?:[\d.]+:)?(\d+)\b/m;
+    my ($port) = $conf =~ /^\s*listen\s+(?:[\d.]+:)?(\d+)\b(?!.* quic)/m;
 
     return $self->{workers} == $self->worker_pids
         && (!defined $port
