@@ -145,13 +145,13 @@ async function drawn(visitor) {
 
     const [ admin, card ] = await operator(visitor, event);
     const row = card.locator(".draw");
-    const shown = async pattern => {
+    const shown = async (pattern, name) => {
         let text;
         await until(async () => pattern.test(text = await row.innerText()));
-        return ok(pattern.test(text), `the control page: ${pattern}`, text);
+        return ok(pattern.test(text), `the control page: ${name}`, text);
     };
 
-    await shown(/^To be drawn · commitment [0-9a-f]{12}…$/);
+    await shown(/^To be drawn · commitment [0-9a-f]{12}…$/, "what it commits to");
     ok(await until(async () => /Gathering: tickets are given.*starts/s.test(
         await card.innerText())), "the control page: it gathers");
 
@@ -169,7 +169,8 @@ async function drawn(visitor) {
     }
     is(places.sort().join(), "1,2,3", "each place once");
 
-    await shown(/^Drawn · 3 lots · commitment [0-9a-f]{12}… · seed [0-9a-f]{12}…$/);
+    await shown(/^Drawn · 3 lots · commitment [0-9a-f]{12}… · seed [0-9a-f]{12}…$/,
+                "how it was drawn");
     ok(await until(async () => /Open · /.test(await card.innerText())),
        "the control page: it is open");
     is(await row.locator("span[title]").last().getAttribute("title"),
