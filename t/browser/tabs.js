@@ -275,7 +275,7 @@ async function otherCookies(visitor) {
 
 async function ahead(visitor) {
     const event = "ahead";
-    const context = await visitor();
+    const context = await visitor({ viewport: { width: 320, height: 640 } });
     const page = await tab(context, "nothing");
     const asked = [];
     let answer;
@@ -304,6 +304,12 @@ async function ahead(visitor) {
     asked.length = 0;
     await until(() => asked.includes("?ahead=3"), LONG);
     is(asked[asked.length - 1], "?ahead=3", "ahead: said with the next call");
+
+    answer = { ahead: 3, estimatedWaitRange: [ 20000, 40000 ] };
+    await shows(page, "#wait", /5 hours 30 minutes to 11 hours 10 minutes$/,
+                "ahead: however long it takes", LONG);
+    ok(await page.evaluate(() => document.documentElement.scrollWidth <= 320),
+       "320 px: nothing sticks out");
 
     answer = { ahead: 3, estimatedWait: null, paused: true };
     await shows(page, "#wait", /^Entry is paused at the moment$/,
