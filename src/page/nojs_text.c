@@ -189,11 +189,9 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         ngx_str_null(&values[NGX_ADM_PAGE_GOING]);
     }
 
-    /* a ticket, or a place, that may be given up */
+    /* a number, or a place, that may be given up: a lot stays one of them */
 
-    if (values[NGX_ADM_PAGE_WAITING].len == 0
-        || values[NGX_ADM_PAGE_LOT].len == 0)
-    {
+    if (values[NGX_ADM_PAGE_WAITING].len == 0) {
         ngx_str_null(&values[NGX_ADM_PAGE_HELD]);
     }
 }

@@ -50,8 +50,7 @@ typedef enum {
     NGX_ADM_PAGE_GATHERING,
     NGX_ADM_PAGE_LOT,
     NGX_ADM_PAGE_DRAWING,
-    NGX_ADM_PAGE_HELD,           /* a ticket, or a place, that may be given up
-                                    */
+    NGX_ADM_PAGE_HELD,           /* a number, or a place, to be given up */
     NGX_ADM_PAGE_LEAVING,
     NGX_ADM_PAGE_GONE,
     NGX_ADM_PAGE_SCRIPT,         /* needs JavaScript */

@@ -6,6 +6,7 @@ run(async ({ visitor }) => {
     await fullQueue(visitor);
     await fullRoom(visitor);
     await words(visitor);
+    await held(visitor);
     await control(visitor);
 });
 
@@ -215,6 +216,40 @@ async function words(visitor) {
 
     await plain.close();
     await operator("DELETE", "notice/word");
+}
+
+
+// Held, with a threshold that would let people in: both tiers say so, with why.
+
+async function held(visitor) {
+    await operator("POST", "activate/held");
+    await api("ann", "POST", "check/held");
+    await fetch(`${config.site}/vwr-api/assign/held`, { method: "POST" });
+
+    const context = await visitor({ user: "ben", ...narrow });
+    const queue = await context.newPage();
+    const room = await context.newPage();
+
+    await queue.goto(`${config.site}/queue/held`);
+    await room.goto(`${config.site}/vwr/held`);
+    await shows(queue, "#wait", /^Estimated wait: /, "not held: there is a wait");
+    await shows(queue, "#facts", /1 of 1/, "not held: and a threshold");
+
+    await operator("PUT", "notice/held", { en: "Back at noon." });
+    await operator("PUT", "hold/held", {});
+
+    for (const [ name, page ] of [ [ "queue", queue ], [ "room", room ] ]) {
+        await shows(page, "#wait", /^Entry is paused at the moment$/,
+                    `held, ${name}: it says so`);
+        await shows(page, "#word-text", /^Back at noon\.$/, `held, ${name}: and why`);
+        ok(await fits(page), `held, ${name}, 320 px: nothing sticks out`);
+    }
+
+    await operator("DELETE", "hold/held");
+    await shows(queue, "#wait", /^Estimated wait: /, "no longer held: a wait again");
+    await operator("DELETE", "notice/held");
+    is(context.seen.errors.join(), "", "held: nothing forbidden");
+    await context.close();
 }
 
 

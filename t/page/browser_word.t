@@ -15,6 +15,7 @@ my $site = Admission::Site->start(
                full threshold=0 max_queue=1 vwr_rate=0 vwr_max_queue=1;
                long threshold=0 max_wait=1s;
                word threshold=0 vwr_rate=0;
+               held threshold=1;
                lost threshold=0 slots=5;',
     server => <<'END');
         location /vwr/            { admission_page tier1 next=/plain; }
