@@ -19,6 +19,7 @@
 #include "../http/sale.h"
 #include "../http/visitor.h"
 #include "api.h"
+#include "draw_api.h"
 #include "lot.h"
 #include "stream.h"
 #include "ticket.h"
@@ -237,6 +238,7 @@ ngx_int_t
 ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 {
     u_char           poll[sizeof(",\"nextPoll\":") + NGX_INT64_LEN];
+    u_char           commitment[NGX_ADM_DRAW_MEMBER];
     ngx_int_t        rc;
     ngx_str_t        notice;
     ngx_adm_room_t   room;
@@ -264,6 +266,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
     (void) ngx_adm_room_get_seats(&call->event, call->conf, &room, &seats);
 
     ngx_adm_lot_look(call->lcf, &call->event, call->conf, &room);
+    ngx_adm_draw_member(&call->event, &room, commitment);
 
     if (ngx_adm_told_member(call->request, &call->event, &sale, &notice)
         != NGX_OK)
@@ -273,11 +276,12 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
 
     return ngx_adm_api_json(call->request,
                call->event.len + notice.len + sizeof(poll)
-               + NGX_ADM_STANDBY_MEMBER,
+               + sizeof(commitment) + NGX_ADM_STANDBY_MEMBER,
                "{\"eventId\":\"%V\",\"isActive\":%s,\"totalInQueue\":%L,"
-               "\"serving\":%L,\"waitingCount\":%L%s%s%s%V}",
+               "\"serving\":%L,\"waitingCount\":%L%s%s%s%s%V}",
                &call->event, room.active ? "true" : "false", room.next,
                room.serving, ngx_adm_there_waiting(&call->event, &room),
                ngx_adm_standby_member(&call->event, call->conf),
-               ngx_adm_told_seats(seats), (char *) poll, &notice);
+               ngx_adm_told_seats(seats), (char *) poll,
+               (char *) commitment, &notice);
 }

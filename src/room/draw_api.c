@@ -65,6 +65,27 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
 }
 
 
+void
+ngx_adm_draw_member(ngx_str_t *event, ngx_adm_room_t *room, u_char *text)
+{
+    ngx_adm_drawn_t  drawn;
+
+    *text = '\0';
+
+    if (room->order == NGX_ADM_ORDER_ARRIVAL) {
+        return;
+    }
+
+    ngx_adm_draw_known(event, room->activation, &drawn);
+
+    if (drawn.commitment) {
+        text = ngx_sprintf(text, ",\"commitment\":\"");
+        text = ngx_hex_dump(text, drawn.commitment_text, drawn.commitment);
+        ngx_sprintf(text, "\"%Z");
+    }
+}
+
+
 ngx_uint_t
 ngx_adm_draw_is(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
 {

@@ -15,10 +15,17 @@
 #include <ngx_http.h>
 
 #include "../http/api.h"
+#include "../token/draw.h"
 
 
 /* handler of a route */
 ngx_int_t ngx_adm_draw_handler(ngx_adm_api_call_t *call);
+
+/* of status: the commitment as a member, or nothing, with a zero at the end */
+#define NGX_ADM_DRAW_MEMBER  (sizeof(",\"commitment\":\"\"")                   \
+                              + 2 * NGX_ADM_DRAW_SIZE)
+
+void ngx_adm_draw_member(ngx_str_t *event, ngx_adm_room_t *room, u_char *text);
 
 /* whether lots of the event are drawn, or will be */
 ngx_uint_t ngx_adm_draw_is(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf);

@@ -105,6 +105,9 @@ subtest 'lots' => sub {
     like $commitment, qr/^[0-9a-f]{64}$/, 'which is a hash';
     is draw(0, $event)->json->{commitment}, draw(1, $event)->json->{commitment},
         'the same one';
+    is status($_, $event)->{commitment}, $commitment, "status of host $_ too"
+        for 0, 1;
+    is status(0, 'plain')->{commitment}, undef, 'where there is a draw';
     is draw(0, $event)->header('Cache-Control'), 'no-store', 'for now';
     is $redis->cmd('HGET', "{$event}:vwr", 'commitment'), $commitment,
         'as Redis keeps it';
