@@ -19,6 +19,8 @@
 --   owed     how far the counter is not to go ahead of the last number, for those
 --            late-comers who went in while nobody waited, in millionths
 --   low      the first field of bits
+--   since    when it was begun, us: hosts that knew one of before tell anew who
+--            came
 --   shows    how many of 1000 who are called come
 --   lag      after how long they came, us, all together, and, lagged, how many
 --            that were, both faded
@@ -65,12 +67,18 @@ function c.load()
   local of = v.int(v.activation)
   local f = call('HMGET', KEY.come, 'of', 'credit', 'allow', 'slots', 'asking',
                  'low', 'gaps', 'shows', 'lag', 'lagged', 'owed', 'last',
-                 'kept')
+                 'kept', 'since')
 
   if f[1] ~= of then
     call('DEL', KEY.come, KEY.late)
     call('HSET', KEY.come, 'of', of)
     f = {}
+  end
+
+  c.since = told(f[14])
+  if c.since == 0 then
+    c.since = v.us
+    call('HSET', KEY.come, 'since', v.int(v.us))
   end
 
   c.credit, c.allow = (f[2] or 0) + 0, (f[3] or 0) + 0
@@ -158,14 +166,16 @@ function c.bits(field)
   return bits and #bits == BYTES and bits or NONE
 end
 
-function c.take_field(field, bits)
+function c.take_field(field, bits, again)
   local had, new, now = c.bits(field), false, {}
   for i = 1, BYTES do
     local b, h = string.byte(bits, i), string.byte(had, i)
     local n = bit.band(b, bit.bnot(h))
     if n > 0 then
-      c.came(field * BITS + (i - 1) * 8,
-             count[n % 16] + count[math.floor(n / 16)])
+      if not again then
+        c.came(field * BITS + (i - 1) * 8,
+               count[n % 16] + count[math.floor(n / 16)])
+      end
       new = true
     end
     now[i] = string.char(bit.bor(b, h))
@@ -176,19 +186,24 @@ function c.take_field(field, bits)
 end
 
 -- Fields of bits that a host tells: its number, a colon, its bytes.  What is
--- told again changes nothing.
-function c.take()
+-- told again changes nothing; nor is it charged, if Redis lost it meanwhile.
+function c.take_fields(text, again)
   local at = 1
   while true do
-    local _, colon, field = string.find(ARG.come, '^(%d+):', at)
-    if not colon or #ARG.come < colon + BYTES then
+    local _, colon, field = string.find(text, '^(%d+):', at)
+    if not colon or #text < colon + BYTES then
       break
     end
     at = colon + BYTES + 1
     if field * BITS <= v.next and field + 0 >= c.low then
-      c.take_field(field + 0, string.sub(ARG.come, colon + 1, colon + BYTES))
+      c.take_field(field + 0, string.sub(text, colon + 1, colon + BYTES), again)
     end
   end
+end
+
+function c.take()
+  c.take_fields(ARG.had, true)
+  c.take_fields(ARG.come, false)
   c.credit = c.credit - ARG.more * 1000000
 end
 
@@ -353,12 +368,16 @@ function c.gap(n)
   return to - 1 - n >= STRETCH and #c.gaps < GAPS, to
 end
 
+function c.pass_to(to)
+  c.gaps[#c.gaps + 1] = { from = v.serving + 1, to = to, at = v.us }
+  v.serving, v.passed = to, to
+end
+
 function c.pass()
   local gap, to = c.gap(v.serving)
   gap = gap and v.rate_in_force() > 0
   if gap then
-    c.gaps[#c.gaps + 1] = { from = v.serving + 1, to = to - 1, at = v.us }
-    v.serving, v.passed = to - 1, to - 1
+    c.pass_to(to - 1)
   end
   return gap
 end
@@ -399,6 +418,9 @@ end
 
 -- Moves the counter on by what came since the last time.
 function c.lead()
+  if v.skipped() > v.serving and #c.gaps < GAPS then
+    c.pass_to(v.skipped())
+  end
   if v.serving >= v.next then
     c.go_ahead()
     return
@@ -409,8 +431,9 @@ function c.lead()
     c.call_there(credit)
     return
   end
+  local last = v.serving < v.skip_from and v.skip_from or v.next
   local n = math.min(math.floor(credit / c.p / 1000000),
-                     math.floor(c.allow / 1000000), v.next - v.serving)
+                     math.floor(c.allow / 1000000), last - v.serving)
   if n > 0 then
     c.call(v.serving + n, there.count(v.serving + 1, v.serving + n))
   end

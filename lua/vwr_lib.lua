@@ -63,17 +63,21 @@ local FOLLOW = 120000
 local call = redis.call
 
 local time = call('TIME')
-local h = call('HMGET', k.vwr, 'active', 'next', 'serving', 'part',
-               'activation', 'changed', 'updated', 'set_by', 'api_rate',
-               'issue', 'issue_next', 'issue_at', 'restored', 'touched',
-               'began', 'dead', 'draw_of', 'order', 'lots', 'drawn', 'base',
-               'ready', 'committed', 'stepped', 'older', 'idle',
-               'hand_from', 'hand_to', 'passed', 'rest')
+local h = call('HMGET', k.vwr, 'active', 'next', 'activation', 'changed',
+               'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
+               'issue_at', 'restored', 'touched', 'began', 'dead', 'draw_of',
+               'stepped', 'hand_from', 'hand_to', 'serving', 'part', 'older',
+               'idle', 'passed', 'rest', 'skipped', 'rate')
 
 local st = call('HMGET', k.state, 'clock', 'reached', 'hold', 'follow',
                 'follow_rate', 'follow_trial', 'follow_serving', 'follow_of')
-local hold = call('HMGET', KEY.hold, 'version', 'held', 'since')
-local set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
+local hold, set = {}, {}
+
+-- of most events there is neither
+if call('EXISTS', KEY.hold, k.schedule) > 0 then
+  hold = call('HMGET', KEY.hold, 'version', 'held', 'since')
+  set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
+end
 
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
@@ -97,32 +101,36 @@ local v = {
 
   active = (h[1] or 0) + 0,
   next = (h[2] or 0) + 0,           -- the last position issued
-  serving = (h[3] or 0) + 0,
-  part = (h[4] or 0) + 0,           -- of the next one, in millionths
-  activation = told(h[5]),          -- us; 0: never activated
-  changed = told(h[6]),             -- us
-  updated = (h[7] or 0) + 0,        -- us of Redis, when serving last moved
-  set_by = h[8] or 'api',
-  api_rate = (h[9] or -1) + 0,      -- -1: not set
-  issue = (h[10] or 0) + 0,         -- positions issued a second, at the peak
-  issue_next = (h[11] or 0) + 0,    -- measured since
-  issue_at = (h[12] or 0) + 0,
-  restored = (h[13] or 0) + 0,      -- ms, when last after a loss
-  touched = (h[14] or 0) + 0,       -- ms, when the keys last were
-  began = (h[15] or 0) + 0,         -- ms, when the configuration began it
+  serving = (h[19] or 0) + 0,
+  part = (h[20] or 0) + 0,          -- of the next one, in millionths
+  activation = told(h[3]),          -- us; 0: never activated
+  changed = told(h[4]),             -- us
+  updated = (h[5] or 0) + 0,        -- us of Redis, when serving last moved
+  set_by = h[6] or 'api',
+  api_rate = (h[7] or -1) + 0,      -- -1: not set
+  issue = (h[8] or 0) + 0,          -- positions issued a second, at the peak
+  issue_next = (h[9] or 0) + 0,     -- measured since
+  issue_at = (h[10] or 0) + 0,
+  restored = (h[11] or 0) + 0,      -- ms, when last after a loss
+  touched = (h[12] or 0) + 0,       -- ms, when the keys last were
+  began = (h[13] or 0) + 0,         -- ms, when the configuration began it
                                     -- here, where there was nothing
-  dead = (h[16] or 0) + 0,          -- an activation that was given up
-  older = (h[25] or 0) + 0,         -- us, when a host of an older version
+  dead = (h[14] or 0) + 0,          -- an activation that was given up
+  older = (h[21] or 0) + 0,         -- us, when a host of an older version
                                     -- last moved it: it sets no "stepped"
-  idle = (h[26] or 0) + 0,          -- us, when last nobody waited
+  idle = (h[22] or 0) + 0,          -- us, when last nobody waited
 
   -- from where on, and up to where, an operator last advanced it
-  hand_from = (h[27] or 0) + 0, hand_to = (h[28] or 0) + 0,
+  hand_from = (h[17] or 0) + 0, hand_to = (h[18] or 0) + 0,
 
-  passed = (h[29] or 0) + 0,        -- the last number that was passed over,
+  passed = (h[23] or 0) + 0,        -- the last number that was passed over,
                                     -- see come_lib.lua
-  rest = (h[30] or 0) + 0,          -- how what come_lib.lua keeps stands, see
+  rest = (h[24] or 0) + 0,          -- how what come_lib.lua keeps stands, see
                                     -- v.stands(), 0: it is to be looked at
+
+  -- after which number none is known to have been issued before a loss, and up
+  -- to which none was after it
+  skip_from = 0, skip_to = 0,
 
   lost = 0,
 
@@ -140,18 +148,27 @@ local v = {
   order = 0, lots = 0, drawn = 0, base = 0, ready = 0, committed = 0,
 }
 
-if h[17] and h[17] ~= '0' and h[17] == h[5] then
-  v.order, v.lots, v.drawn = (h[18] or 0) + 0, (h[19] or 0) + 0, told(h[20])
-  v.base, v.ready, v.committed = told(h[21]), told(h[22]), told(h[23])
+if h[15] and h[15] ~= '0' and h[15] == h[3] then
+  local d = call('HMGET', k.vwr, 'order', 'lots', 'drawn', 'base', 'ready',
+                 'committed')
+  v.order, v.lots, v.drawn = (d[1] or 0) + 0, (d[2] or 0) + 0, told(d[3])
+  v.base, v.ready, v.committed = told(d[4]), told(d[5]), told(d[6])
 end
 
-if h[7] and h[7] ~= h[24] then
+if h[25] then
+  local of, from, to = string.match(h[25], '^(%d+) (%d+) (%d+)$')
+  if of == h[3] then
+    v.skip_from, v.skip_to = from + 0, to + 0
+  end
+end
+
+if h[5] and h[5] ~= h[16] then
   v.older = us
 end
 
 if st[4] and st[4] - ms > 0 and st[4] - ms <= FOLLOW then
   v.pace, v.trial = st[5] + 0, st[6] + 0
-  v.trial_to = st[8] == h[5] and st[7] + 0 or 0
+  v.trial_to = st[8] == h[3] and st[7] + 0 or 0
 end
 
 local host = {
@@ -221,7 +238,7 @@ end
 
 -- The room comes last: a call that is refused leaves it as it was.
 function v.touch(...)
-  v.touched = v.ms
+  v.touched, v.saved = v.ms, true
   call('EXPIRE', k.state, WEEK)
   call('EXPIRE', k.epoch, WEEK)
   if v.active == 1 then
@@ -268,7 +285,8 @@ function v.begin(activation)
   v.began = 0
   v.order, v.lots, v.drawn, v.base, v.ready = 0, 0, 0, 0, 0
   v.committed = 0
-  call('HDEL', k.vwr, 'commitment', 'committed', 'source', 'beacon')
+  v.skip_from, v.skip_to = 0, 0
+  call('HDEL', k.vwr, 'commitment', 'committed', 'source', 'beacon', 'skipped')
   v.updated = v.us
   v.issue_next, v.issue_at = 0, v.us
 end
@@ -379,9 +397,17 @@ end
 function v.skip()
   if host.next > v.next or v.ms - v.restored > 10000 or v.ms < v.restored then
     v.issue = math.max(v.issue, host.issue)
-    v.next = math.max(v.next, host.next) + math.max(1000, 2 * v.issue)
-    v.issue_next = v.next
+    v.skip_from = math.max(v.next, host.next)
+    v.skip_to = v.skip_from + math.max(1000, 2 * v.issue)
+    v.next, v.issue_next = v.skip_to, v.skip_to
+    v.keep_skipped()
   end
+end
+
+function v.keep_skipped()
+  call('HSET', k.vwr, 'skipped', v.int(v.activation) .. ' '
+                                 .. v.int(v.skip_from) .. ' '
+                                 .. v.int(v.skip_to))
 end
 
 -- A host that starts just after a loss knows of nothing, and vwr=on begins a
@@ -459,10 +485,11 @@ function v.move_on_trial()
 end
 
 -- Where all wait, so do those to whom numbers are given from now on, though the
--- counter was ahead: but for those on trial.
+-- counter was ahead: but for those on trial.  Lots are no positions.
 function v.pass_by()
-  local to = v.hold and v.serving or v.trial_to - v.trial
-  if (v.hold or v.trial >= 0) and to > v.next and to <= v.serving then
+  local all = v.hold or v.order == 0 and v.is_early()
+  local to = all and v.serving or v.trial_to - v.trial
+  if (all or v.trial >= 0) and to > v.next and to <= v.serving then
     v.next = to
   end
 end

@@ -13,8 +13,9 @@
 -- do not come, 1: who comes is not looked at; how long a session lasts, ms; come:
 -- who had the first token of a ticket, see come_lib.lua; more: how many
 -- besides; asks: the numbers whose turn is over that want it again, lower ones
--- first, with blanks between them.
--- args: noshow session_max come more asks
+-- first, with blanks between them; had: as come, what was told before, since it
+-- may have been lost.
+-- args: noshow session_max come more asks had
 --
 -- notice: the version of an operator's word, 0: there is none.
 -- keys: notice
@@ -25,8 +26,9 @@
 -- reply: seen granted
 --
 -- shows: how many of those who are called come, in thousandths, -1: that is not
--- looked at.
--- reply: shows
+-- looked at; come_since: since when it is known here who came, us; 0: that is not
+-- looked at now.
+-- reply: shows come_since
 --
 -- Who is there, see there_lib.lua: who tells, 0: this host has nothing to tell
 -- now; of which numbers; the table that it has; 1: it could not keep all that it
@@ -53,14 +55,48 @@
 -- us: for which a host of before is taken to move the counter as well
 local FOREIGN = 10000000
 
+-- ms, in which all hosts have told what they know after a loss
+local TELL = 2000
+
 local there = { was_known = 0 }
-local c = { shows = 1000, turns = {}, gaps = {}, p = 1, of_all = 1, known = 0 }
+local c = { shows = 1000, since = 0, turns = {}, gaps = {}, p = 1, of_all = 1,
+            known = 0 }
 
 -- Who comes and who is there is looked at in few rooms, and takes functions which
 -- Redis would make anew for each step of any.
 local function look_at_them()
 -- @include there_lib.lua
 -- @include come_lib.lua
+end
+
+-- The number up to which nobody has any from the counter on, since they were left
+-- out after a loss: once each host has told which it knew, if it is still there.
+-- Whoever has one all the same comes late.
+function v.skipped()
+  if v.serving < v.skip_from or v.serving >= v.skip_to
+     or v.rate_in_force() == 0 or v.waits()
+     or v.order > 0 and (v.drawn == 0 or v.skip_from < v.lots)
+     or v.ms - v.restored < TELL and v.ms >= v.restored
+  then
+    return v.serving
+  end
+  return v.skip_to
+end
+
+-- What a host knew before the loss is less than what it hears after it.
+function v.hear_skipped()
+  if v.skip_to == 0 then
+    return
+  end
+  if v.serving >= v.skip_to then
+    v.skip_to = 0
+    call('HDEL', k.vwr, 'skipped')
+  elseif host.activation == v.activation and host.next > v.skip_from
+     and host.next < v.skip_to
+  then
+    v.skip_from = host.next
+    v.keep_skipped()
+  end
 end
 
 -- How a counter led by who comes stands, apart from what was called of late: 1:
@@ -84,7 +120,8 @@ end
 
 function v.rests()
   return v.rest > 0 and v.rest == v.stands() and ARG.come == ''
-         and ARG.more == '0' and ARG.asks == '' and not v.is_due()
+         and ARG.had == '' and ARG.more == '0' and ARG.asks == ''
+         and not v.is_due()
 end
 
 -- what was passed over of late, for hosts
@@ -109,6 +146,30 @@ function there.told()
          call('HGET', KEY.there, 'table') or ''
 end
 
+-- What changed; all of it, where it is not as it was when it was read.
+function v.write_step()
+  v.stepped = v.updated
+  if v.saved then
+    v.write('serving', 'part', 'updated', 'rate', 'stepped', 'older', 'idle',
+            'passed', 'rest')
+    return
+  end
+  local at, args = v.int(v.updated), {}
+  for i, field in ipairs({ 'serving', 'part', 'older', 'idle', 'passed', 'rest' })
+  do
+    if v[field] ~= (h[18 + i] or -1) + 0 then
+      args[#args + 1] = field
+      args[#args + 1] = v.int(v[field])
+    end
+  end
+  local rate = v.int(v.rate)
+  if rate ~= h[26] then
+    args[#args + 1] = 'rate'
+    args[#args + 1] = rate
+  end
+  call('HSET', k.vwr, 'updated', at, 'stepped', at, unpack(args))
+end
+
 -- What is issued a second, of late: the peak, halved each second.
 function v.measure()
   local elapsed = v.us - v.issue_at
@@ -126,6 +187,7 @@ end
 
 
 v.hear_host()
+v.hear_skipped()
 v.hear_draw()
 v.open()
 v.reach()
@@ -144,6 +206,7 @@ if v.active == 1 then
   if led then
     c.step()
   else
+    v.serving = v.skipped()
     v.move()
     c.shows = ARG.noshow + 0 > 1 and c.shows or -1
   end
@@ -151,9 +214,7 @@ if v.active == 1 then
   if v.serving >= v.next then
     v.idle = v.us
   end
-  v.stepped = v.updated
-  v.write('serving', 'part', 'updated', 'rate', 'stepped', 'older', 'idle',
-          'passed', 'rest')
+  v.write_step()
   v.measure()
   if v.is_due() then
     v.touch()
@@ -170,6 +231,7 @@ answer[REPLY.notice] = (not notice.err and notice[2] and notice[2] ~= '0'
 answer[REPLY.seen] = seen
 answer[REPLY.granted] = granted
 answer[REPLY.shows] = v.active == 1 and c.shows or -1
+answer[REPLY.come_since] = c.since
 answer[REPLY.there_at], answer[REPLY.there_of], answer[REPLY.there_first],
   answer[REPLY.there_table] = there.told()
 answer[REPLY.turns] = c.turns

@@ -16,7 +16,11 @@
 #define NGX_ADM_COMERS_BITS    512       /* as lua/come_lib.lua has it */
 #define NGX_ADM_COMERS_BYTES   (NGX_ADM_COMERS_BITS / 8)
 #define NGX_ADM_COMERS_FIELDS  128       /* of one step */
+#define NGX_ADM_COMERS_AGAIN   32        /* likewise, of those told before */
 #define NGX_ADM_COMERS_OUT     5000      /* ms, for an answer */
+
+/* of a field, as it is told */
+#define NGX_ADM_COMERS_TEXT    (NGX_INT64_LEN + 1 + NGX_ADM_COMERS_BYTES)
 
 #define NGX_ADM_COMERS_SHARE   16        /* of the zone, one part, at most */
 
@@ -45,6 +49,8 @@ static ngx_adm_comers_node_t *ngx_adm_comers_make_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, int64_t activation);
 static void ngx_adm_comers_drop_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_node_t *cn);
+static void ngx_adm_comers_again_locked(ngx_adm_comers_node_t *cn,
+    ngx_adm_comers_t *comers);
 static ngx_adm_comers_field_t *ngx_adm_comers_field_locked(
     ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn, int64_t field);
 
@@ -76,6 +82,7 @@ ngx_adm_comers_came(ngx_str_t *event, int64_t activation, int64_t position)
 {
     ngx_uint_t               i;
     ngx_adm_zone_t          *zone;
+    ngx_adm_room_node_t     *rn;
     ngx_adm_comers_node_t   *cn;
     ngx_adm_comers_field_t  *field;
 
@@ -86,6 +93,12 @@ ngx_adm_comers_came(ngx_str_t *event, int64_t activation, int64_t position)
     cn = ngx_adm_comers_get_locked(zone, event, activation);
 
     if (cn == NULL) {
+        rn = ngx_adm_comers_alone_locked(zone, event, activation);
+
+        if (rn) {
+            rn->more++;
+        }
+
         goto unlock;
     }
 
@@ -120,11 +133,11 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
     ngx_uint_t               i, n;
     ngx_queue_t             *q;
     ngx_adm_zone_t          *zone;
+    ngx_adm_room_node_t     *rn;
     ngx_adm_comers_node_t   *cn;
     ngx_adm_comers_field_t  *field;
 
-    static u_char  come[NGX_ADM_COMERS_FIELDS
-                        * (NGX_INT64_LEN + 1 + NGX_ADM_COMERS_BYTES)];
+    static u_char  come[NGX_ADM_COMERS_FIELDS * NGX_ADM_COMERS_TEXT];
 
     ngx_memzero(comers, sizeof(ngx_adm_comers_t));
 
@@ -139,6 +152,15 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
                                   ngx_adm_event_lookup_locked(zone, event));
 
     if (cn == NULL || cn->activation != activation) {
+        rn = ngx_adm_comers_alone_locked(zone, event, activation);
+
+        if (rn) {
+            ngx_adm_comers_ask_alone_locked(rn, comers);
+
+            comers->more = rn->more;
+            rn->more = 0;
+        }
+
         goto unlock;
     }
 
@@ -176,6 +198,10 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
         ngx_queue_insert_tail(&cn->clean, q);
     }
 
+    if (cn->again) {
+        ngx_adm_comers_again_locked(cn, comers);
+    }
+
     /* out of the queue while they were looked through */
 
     for ( /* void */ ; n > 0; n--) {
@@ -196,6 +222,80 @@ unlock:
     ngx_adm_zone_unlock(zone);
 
     comers->come.len = p - come;
+}
+
+
+/* the next fields of what was told before */
+
+static void
+ngx_adm_comers_again_locked(ngx_adm_comers_node_t *cn,
+    ngx_adm_comers_t *comers)
+{
+    u_char                  *p;
+    ngx_uint_t               i, n;
+    ngx_rbtree_node_t       *node;
+    ngx_adm_comers_field_t  *field;
+
+    static u_char  had[NGX_ADM_COMERS_AGAIN * NGX_ADM_COMERS_TEXT];
+
+    comers->had.data = had;
+    p = had;
+
+    cn->before = cn->above;
+
+    for (n = 0; n < NGX_ADM_COMERS_AGAIN; n++) {
+
+        node = ngx_adm_event_after_key_locked(&cn->fields, cn->above);
+
+        if (node == NULL) {
+            cn->again = 0;
+            break;
+        }
+
+        field = (ngx_adm_comers_field_t *) node;
+        cn->above = node->key;
+
+        p = ngx_sprintf(p, "%L:", (int64_t) node->key - 1);
+
+        for (i = 0; i < NGX_ADM_COMERS_BYTES; i++) {
+            *p++ = (u_char) (field->came[i]
+                             & ~(field->untold[i] | field->telling[i]));
+        }
+    }
+
+    comers->had.len = p - had;
+}
+
+
+void
+ngx_adm_comers_since(ngx_str_t *event, int64_t activation, int64_t since)
+{
+    ngx_adm_zone_t         *zone;
+    ngx_adm_comers_node_t  *cn;
+
+    if (since == 0) {
+        return;
+    }
+
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    cn = ngx_adm_comers_of_locked(zone,
+                                  ngx_adm_event_lookup_locked(zone, event));
+
+    if (cn && cn->activation == activation && cn->since != since) {
+
+        if (cn->since) {
+            cn->again = 1;
+            cn->above = 0;
+            cn->before = 0;
+        }
+
+        cn->since = since;
+    }
+
+    ngx_adm_zone_unlock(zone);
 }
 
 
@@ -225,8 +325,16 @@ ngx_adm_comers_told(ngx_str_t *event, ngx_int_t rc)
     cn->telling = 0;
 
     if (rc != NGX_OK) {
+
+        if (cn->above != cn->before) {
+            cn->above = cn->before;
+            cn->again = 1;
+        }
+
         goto unlock;
     }
+
+    cn->before = cn->above;
 
     while (!ngx_queue_empty(&cn->sent)) {
         q = ngx_queue_head(&cn->sent);
@@ -281,13 +389,25 @@ ngx_adm_comers_get_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
 }
 
 
+ngx_adm_room_node_t *
+ngx_adm_comers_alone_locked(ngx_adm_zone_t *zone, ngx_str_t *event,
+    int64_t activation)
+{
+    ngx_adm_event_node_t  *en;
+
+    en = ngx_adm_room_node_locked(zone, event);
+
+    return (en && en->room->room.activation == activation) ? en->room : NULL;
+}
+
+
 static ngx_adm_comers_node_t *
 ngx_adm_comers_make_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     int64_t activation)
 {
     ngx_adm_comers_node_t  *cn;
 
-    cn = ngx_adm_zone_alloc_locked(zone, sizeof(ngx_adm_comers_node_t));
+    cn = ngx_adm_event_alloc_locked(zone, sizeof(ngx_adm_comers_node_t), en);
     if (cn == NULL) {
         return NULL;
     }
@@ -329,6 +449,10 @@ ngx_adm_comers_drop_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn)
     cn->more = 0;
     cn->telling = 0;
     cn->out = 0;
+    cn->since = 0;
+    cn->again = 0;
+    cn->above = 0;
+    cn->before = 0;
     cn->ngaps = 0;
 }
 
@@ -416,6 +540,8 @@ ngx_adm_comers_copy_field(ngx_adm_zone_t *zone, ngx_adm_event_node_t *oen,
     if (cn == NULL) {
         return;
     }
+
+    cn->since = ocn->since;
 
     field = ngx_adm_comers_field_locked(zone, cn,
                                         (int64_t) ofield->node.key - 1);

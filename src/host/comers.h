@@ -44,6 +44,7 @@ void ngx_adm_comers_came(ngx_str_t *event, int64_t activation,
    next one is taken */
 typedef struct {
     ngx_str_t    come;
+    ngx_str_t    had;                    /* as come, and told before */
     ngx_str_t    asks;
     ngx_uint_t   more;                   /* who came, and could not be kept */
 } ngx_adm_comers_t;
@@ -53,6 +54,10 @@ void ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
 
 /* it was told; rc NGX_ERROR: perhaps not, so that the next step does */
 void ngx_adm_comers_told(ngx_str_t *event, ngx_int_t rc);
+
+/* since when Redis has it, us, 0: it did not say: if that changed it lost what
+   it had before, and is told all of it again */
+void ngx_adm_comers_since(ngx_str_t *event, int64_t activation, int64_t since);
 
 /*
  * What the counter passed over of late, n of them, from and to: so does a step

@@ -10,6 +10,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/clock.h"
 #include "comers_node.h"
 
 
@@ -23,6 +24,8 @@ static void ngx_adm_comers_ask_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_node_t *cn, int64_t position);
 static ngx_adm_comers_late_t *ngx_adm_comers_room_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_node_t *cn, int64_t position);
+static ngx_int_t ngx_adm_comers_late_alone_locked(ngx_adm_room_node_t *rn,
+    int64_t position, ngx_uint_t asks, int64_t *turn);
 static void ngx_adm_comers_late_free_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_late_t *late);
 
@@ -34,6 +37,7 @@ ngx_adm_comers_late(ngx_str_t *event, int64_t activation, int64_t position,
     ngx_int_t               rc;
     ngx_adm_zone_t         *zone;
     ngx_rbtree_node_t      *node;
+    ngx_adm_room_node_t    *rn;
     ngx_adm_comers_node_t  *cn;
     ngx_adm_comers_late_t  *late;
 
@@ -45,6 +49,12 @@ ngx_adm_comers_late(ngx_str_t *event, int64_t activation, int64_t position,
     cn = ngx_adm_comers_get_locked(zone, event, activation);
 
     if (cn == NULL) {
+        rn = ngx_adm_comers_alone_locked(zone, event, activation);
+
+        if (rn) {
+            rc = ngx_adm_comers_late_alone_locked(rn, position, asks, turn);
+        }
+
         goto unlock;
     }
 
@@ -115,7 +125,9 @@ ngx_adm_comers_passed(ngx_str_t *event, int64_t activation, int64_t position)
     ngx_adm_zone_t         *zone;
     ngx_adm_comers_node_t  *cn;
 
-    passed = 0;
+    /* where it can't be known Redis is asked */
+
+    passed = 1;
     zone = ngx_adm_zone;
 
     ngx_adm_zone_lock(zone);
@@ -124,6 +136,8 @@ ngx_adm_comers_passed(ngx_str_t *event, int64_t activation, int64_t position)
                                   ngx_adm_event_lookup_locked(zone, event));
 
     if (cn && cn->activation == activation) {
+
+        passed = 0;
 
         for (i = 0; i < cn->ngaps; i++) {
 
@@ -147,6 +161,7 @@ ngx_adm_comers_turn(ngx_str_t *event, int64_t activation, int64_t position,
     int64_t turn)
 {
     ngx_adm_zone_t         *zone;
+    ngx_adm_room_node_t    *rn;
     ngx_adm_comers_node_t  *cn;
     ngx_adm_comers_late_t  *late;
 
@@ -156,6 +171,16 @@ ngx_adm_comers_turn(ngx_str_t *event, int64_t activation, int64_t position,
 
     cn = ngx_adm_comers_of_locked(zone,
                                   ngx_adm_event_lookup_locked(zone, event));
+
+    if (cn == NULL) {
+        rn = ngx_adm_comers_alone_locked(zone, event, activation);
+
+        if (rn && rn->late == position) {
+            rn->granted = 1;
+            rn->late_turn = turn;
+            rn->late_heard = (uint32_t) ngx_current_msec;
+        }
+    }
 
     late = (cn && cn->activation == activation)
            ? (ngx_adm_comers_late_t *) ngx_adm_comers_find(&cn->asks, position)
@@ -172,6 +197,60 @@ ngx_adm_comers_turn(ngx_str_t *event, int64_t activation, int64_t position,
     }
 
     ngx_adm_zone_unlock(zone);
+}
+
+
+/*
+ * Where the zone has room for nobody they go in one after the other, of each
+ * room, lower numbers first.
+ */
+
+static ngx_int_t
+ngx_adm_comers_late_alone_locked(ngx_adm_room_node_t *rn, int64_t position,
+    ngx_uint_t asks, int64_t *turn)
+{
+    ngx_uint_t  stale;
+
+    stale = (ngx_adm_ms_since(rn->late_heard) > NGX_ADM_COMERS_STALE);
+
+    if (rn->late == position && rn->granted) {
+
+        if (rn->late_turn) {
+            *turn = rn->late_turn;
+        }
+
+        rn->late_heard = (uint32_t) ngx_current_msec;
+
+        return NGX_OK;
+    }
+
+    if (asks
+        && (rn->late == 0 || stale
+            || (!rn->granted && position <= rn->late)))
+    {
+        rn->late = position;
+        rn->late_heard = (uint32_t) ngx_current_msec;
+        rn->granted = 0;
+    }
+
+    return NGX_AGAIN;
+}
+
+
+void
+ngx_adm_comers_ask_alone_locked(ngx_adm_room_node_t *rn,
+    ngx_adm_comers_t *comers)
+{
+    static u_char  ask[NGX_INT64_LEN];
+
+    if (rn->late == 0 || rn->granted
+        || ngx_adm_ms_since(rn->late_heard) > NGX_ADM_COMERS_STALE)
+    {
+        return;
+    }
+
+    comers->asks.data = ask;
+    comers->asks.len = ngx_sprintf(ask, "%L", rn->late) - ask;
 }
 
 

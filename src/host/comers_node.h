@@ -25,6 +25,11 @@ typedef struct {
     ngx_uint_t                  telling;     /* of those */
     ngx_msec_t                  taken;       /* when a step last took it */
     ngx_uint_t                  out;         /* bool: it was not told yet */
+    int64_t                     since;       /* us, since when Redis has it */
+    ngx_uint_t                  again;       /* bool: Redis lost it, and fields
+                                                by keys above that */
+    ngx_rbtree_key_t            above;       /*     are to be told again */
+    ngx_rbtree_key_t            before;      /* that, until it was told */
     ngx_uint_t                  ngaps;
     int64_t                     gaps[2 * NGX_ADM_COMERS_GAPS];
     ngx_queue_t                 dirty;       /* fields with what is untold */
@@ -67,8 +72,14 @@ typedef struct {
 ngx_adm_comers_node_t *ngx_adm_comers_of_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 
-/* of that activation, made if need be; NULL: it is over, or there is no room */
+/*
+ * Of that activation, made if need be.  NULL: it is over, or there is no room
+ * for it: the room itself has some for the least that there is to know, if it is
+ * of that activation, else that is NULL as well.
+ */
 ngx_adm_comers_node_t *ngx_adm_comers_get_locked(ngx_adm_zone_t *zone,
+    ngx_str_t *event, int64_t activation);
+ngx_adm_room_node_t *ngx_adm_comers_alone_locked(ngx_adm_zone_t *zone,
     ngx_str_t *event, int64_t activation);
 
 ngx_rbtree_node_t *ngx_adm_comers_find(ngx_rbtree_t *tree, int64_t key);
@@ -81,7 +92,11 @@ ngx_uint_t ngx_adm_comers_known(ngx_adm_comers_node_t *cn, int64_t position);
 void ngx_adm_comers_asks_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_node_t *cn, ngx_adm_comers_t *comers);
 
-/* and forgets all of them */
+/* the same of what the room itself has */
+void ngx_adm_comers_ask_alone_locked(ngx_adm_room_node_t *rn,
+    ngx_adm_comers_t *comers);
+
+/* forgets all of them */
 void ngx_adm_comers_late_drop_locked(ngx_adm_zone_t *zone,
     ngx_adm_comers_node_t *cn);
 

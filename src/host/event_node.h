@@ -39,6 +39,14 @@ typedef struct {
     ngx_adm_there_node_t  *there;    /* who is; NULL: nobody was heard of */
     unsigned         marked:1;
     unsigned         blind:1;    /* somebody was heard of who is not in there */
+
+    /* of comers_late.c, in a zone with no room for more: one who comes late, and
+       how many came */
+    unsigned         granted:1;
+    uint32_t         late_heard; /* ms, see ngx_adm_ms_since() */
+    uint32_t         more;
+    int64_t          late;       /* 0: nobody */
+    int64_t          late_turn;
 } ngx_adm_room_node_t;
 
 

@@ -419,6 +419,8 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         known->order = 0;
         known->shows = 0;
         known->passed = 0;
+        rn->late = 0;
+        rn->more = 0;
         known->lots = 0;
         known->drawn = 0;
         known->base = 0;

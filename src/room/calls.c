@@ -70,7 +70,7 @@ static void ngx_adm_room_calls_done(void *data, ngx_int_t rc,
     redisReply *reply);
 static void ngx_adm_room_calls_gaps(ngx_adm_room_call_t *vc,
     redisReply *reply, ngx_adm_room_t *room);
-static void ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc,
+static void ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc, int64_t *v,
     redisReply *reply, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_news(ngx_adm_room_call_t *vc,
     ngx_adm_room_news_e news, ngx_adm_room_t *room);
@@ -227,6 +227,7 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     args.argv[NGX_ADM_ARG_VWR_STEP_COME] = comers.come;
     args.number[NGX_ADM_ARG_VWR_STEP_MORE] = comers.more;
     args.argv[NGX_ADM_ARG_VWR_STEP_ASKS] = comers.asks;
+    args.argv[NGX_ADM_ARG_VWR_STEP_HAD] = comers.had;
 
     there = ngx_adm_there_take(event);
 
@@ -437,7 +438,7 @@ ngx_adm_room_calls_done(void *data, ngx_int_t rc, redisReply *reply)
     news = ngx_adm_room_note(&vc->event, &room, vc->session_max);
 
     if (vc->step) {
-        ngx_adm_room_calls_comers(vc, reply, &room);
+        ngx_adm_room_calls_comers(vc, v, reply, &room);
     }
 
     if (!vc->told) {
@@ -506,13 +507,15 @@ ngx_adm_room_calls_gaps(ngx_adm_room_call_t *vc, redisReply *reply,
 /* what a step made of those who came, and of those who asked */
 
 static void
-ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc, redisReply *reply,
-    ngx_adm_room_t *room)
+ngx_adm_room_calls_comers(ngx_adm_room_call_t *vc, int64_t *v,
+    redisReply *reply, ngx_adm_room_t *room)
 {
     size_t        i;
     redisReply   *turns, **pair;
 
     ngx_adm_comers_told(&vc->event, NGX_OK);
+    ngx_adm_comers_since(&vc->event, room->activation,
+                         v[NGX_ADM_REPLY_VWR_STEP_COME_SINCE]);
 
     turns = reply->element[NGX_ADM_REPLY_VWR_STEP_TURNS];
 

@@ -66,16 +66,16 @@ for my $case ([ 'nobody waits', sub ($room) { } ],
     $room->step;
     $do->($room);
     rest($room);
-    is calls($room), 'hmget 5 hset 1', "$what: a step";
+    is calls($room), 'exists 1 hmget 3 hset 1', "$what: a step";
 
     # on standby it has a bit more to look at
     rest($room);
     $room->step(seen => 0) for 1 .. 3;
     later(1e6) && $room->step(seen => 0) for 1 .. 20;
-    is calls($room, seen => 0), 'hmget 6 hset 1', "$what: on standby"
+    is calls($room, seen => 0), 'exists 1 hmget 4 hset 1', "$what: on standby"
         if $what eq 'nobody waits';
 
-    like calls($room, more => 1), qr/^hmget 7 hset 2/,
+    like calls($room, more => 1), qr/^exists 1 hmget 5 hset 2/,
         "$what: what is told is looked at";
 }
 

@@ -323,4 +323,60 @@ subtest 'Redis loses its data' => sub {
     cmp_ok $b->{serving}, '<', $b->{next}, 'and they wait in their order';
 };
 
+
+# What was left out after a loss is nobody's, once all have told what they know: it
+# neither keeps the room from being unseen nor those behind it waiting.
+
+for my $noshow (1, 4) {
+    subtest "what is left out after a loss, vwr_noshow=$noshow" => sub {
+        my $r = room(rate => 10, noshow => $noshow);
+        my $other = $r->copy;
+
+        $r->step(spare => 2);
+        $r->assign(100);
+        $other->step;
+        my $last = $r->assign(20)->{next};
+        my $seen = $r->step(seen => 0)->{seen};
+        cmp_ok $seen, '>', 0, 'it shows';
+
+        # who knows less comes first
+        $redis->flushall;
+        later(0.25);
+        my $b = $other->step(seen => $seen);
+        is $b->{lost}, 1, 'a loss';
+        cmp_ok $b->{next}, '>=', $last + 900, 'a thousand numbers are left out';
+        $b = $r->step(seen => $seen);
+        my $behind = $r->assign(5)->{result};
+
+        my ($jump, $from, $in, $t) = (0, undef, undef, 0);
+        my $begin = $us;
+        while ($b->{seen}) {
+            die 'stuck' if $t++ > 400;
+            later(0.25);
+            my $before = $b->{serving};
+            my $host = $t % 2 ? $r : $other;
+            $b = $host->step(seen => $b->{seen}, wanting => 0);
+            die 'back' if $b->{serving} < $before;
+            ($jump, $from) = ($b->{serving} - $before, $before)
+                if $b->{serving} - $before > $jump;
+            $in //= $us if $b->{serving} >= $behind;
+        }
+        cmp_ok $jump, '>=', 900, 'they are passed over at once';
+        is $from, $last, 'from the last that anybody knew on';
+        cmp_ok(($in - $begin) / 1e6, '<=', 120 / 10 + 4,
+            'those behind come in by the rate');
+        cmp_ok(($us - $begin) / 1e6, '<=', 120 / 10 + 4 + 12,
+            'and it is unseen 10 s later');
+        is $redis->cmd('HGET', $r->key('vwr'), 'skipped'), undef,
+            'nothing is left of it';
+        return if $noshow == 1;
+
+        # whoever has one of them all the same comes late
+        my $a = $r->step(asks => [ $from + 7 ], seen => 0);
+        later(1);
+        $a = $r->step(asks => [ $from + 7 ], seen => 0) if !$a->{turns}->@*;
+        is $a->{turns}[0], $from + 7, 'whoever has one goes in, by the rate';
+    };
+}
+
 done_testing;

@@ -93,13 +93,14 @@ sub call ($self, $name, @args) {
 
 # of a room on standby, as src/host/standby.h says: wanting, spare, back, have,
 # seen, else nothing is said of that; come: fields of bits, number => bytes; more;
-# asks: numbers; there: the number of the host that tells who is there (0: nothing
-# is told), of: of which numbers, table: which it has, blind, heard: what it
-# heard, [lapse, first, bits], ...
+# asks: numbers; had: fields, as come; there: the number of the host that tells who
+# is there (0: nothing is told), of: of which numbers, table: which it has, blind,
+# heard: what it heard, [lapse, first, bits], ...
 
 sub step ($self, %opt) {
     my @standby = qw(wanting spare back have);
     my $come = $opt{come} // {};
+    my $had = $opt{had} // {};
     return $self->call('step',
                        (grep { exists $opt{$_} } @standby, 'seen') ? 1 : 0,
                        (map { $opt{$_} // 0 } @standby), $opt{seen} // -1,
@@ -107,6 +108,7 @@ sub step ($self, %opt) {
                        join('', map { "$_:$come->{$_}" } sort keys %$come),
                        $opt{more} // 0,
                        join(' ', sort { $a <=> $b } ($opt{asks} // [])->@*),
+                       join('', map { "$_:$had->{$_}" } sort keys %$had),
                        (map { $opt{$_} // 0 } qw(there of table blind)),
                        map { @$_ } ($opt{heard} // [])->@*);
 }
