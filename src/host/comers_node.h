@@ -74,8 +74,8 @@ ngx_adm_comers_node_t *ngx_adm_comers_of_locked(ngx_adm_zone_t *zone,
 
 /*
  * Of that activation, made if need be.  NULL: it is over, or there is no room
- * for it: the room itself has some for the least that there is to know, if it is
- * of that activation, else that is NULL as well.
+ * for it: the waiting room's node has some for the least that there is to know,
+ * if it is of that activation, else that is NULL as well.
  */
 ngx_adm_comers_node_t *ngx_adm_comers_get_locked(ngx_adm_zone_t *zone,
     ngx_str_t *event, int64_t activation);

@@ -40,8 +40,8 @@ typedef struct {
     unsigned         marked:1;
     unsigned         blind:1;    /* somebody was heard of who is not in there */
 
-    /* of comers_late.c, in a zone with no room for more: one who comes late, and
-       how many came */
+    /* of comers_late.c, in a zone with no room for more: one who comes late,
+       and how many came */
     unsigned         granted:1;
     uint32_t         late_heard; /* ms, see ngx_adm_ms_since() */
     uint32_t         more;
