@@ -13,6 +13,8 @@
 
 local what, value = ARG.what, ARG.value + 0
 
+seldom()
+
 
 function v.decide(active, set_by)
   v.changed = v.tick(1)

@@ -236,29 +236,11 @@ function v.tick(n)
   return first
 end
 
--- The room comes last: a call that is refused leaves it as it was.
-function v.touch(...)
-  v.touched, v.saved = v.ms, true
-  call('EXPIRE', k.state, WEEK)
-  call('EXPIRE', k.epoch, WEEK)
-  if v.active == 1 then
-    call('PERSIST', k.vwr)
+local function seldom()
+  if v.begin then
+    return
   end
-  v.write('touched', ...)
-  if v.active == 0 then
-    call('EXPIRE', k.vwr, WEEK)
-  end
-end
-
-function v.save()
-  v.rate = v.rate_in_force()
-  v.draw_of = v.order > 0 and v.activation or 0
-  v.stepped = v.updated
-  v.touch('active', 'next', 'serving', 'part', 'rate', 'activation',
-          'changed', 'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
-          'issue_at', 'restored', 'began', 'dead', 'draw_of', 'order', 'lots',
-          'drawn', 'base', 'ready', 'stepped', 'older', 'hand_from', 'hand_to',
-          'passed', 'rest')
+-- @include vwr_seldom_lib.lua
 end
 
 -- a second, as it is set
@@ -278,21 +260,11 @@ function v.burst()
   return v.pace >= 0 and math.min(burst, math.ceil(v.pace / 1000)) or burst
 end
 
-function v.begin(activation)
-  v.activation = activation
-  v.next, v.serving, v.part = 0, 0, 0
-  v.hand_from, v.hand_to, v.passed, v.rest = 0, 0, 0, 0
-  v.began = 0
-  v.order, v.lots, v.drawn, v.base, v.ready = 0, 0, 0, 0, 0
-  v.committed = 0
-  v.skip_from, v.skip_to = 0, 0
-  call('HDEL', k.vwr, 'commitment', 'committed', 'source', 'beacon', 'skipped')
-  v.updated = v.us
-  v.issue_next, v.issue_at = 0, v.us
-end
-
 -- Keeps which time of the sale has come.
 function v.reach()
+  if v.starts == 0 and v.closes == 0 then
+    return
+  end
   for _, at in ipairs({ v.opens, v.starts, v.closes }) do
     if v.us >= at and at > v.reached and v.activation > 0 and st[1] then
       v.reached = at
@@ -317,6 +289,7 @@ function v.open()
   then
     return
   end
+  seldom()
   -- without an opening there is nothing else that parts it from the sale before
   if v.activation == 0 or v.activation < v.opens
      or ARG.order ~= '0' and v.opens == 0 and v.active == 0
@@ -344,6 +317,7 @@ function v.hear_draw()
   if v.order > 0 and not earlier then
     return
   end
+  seldom()
   v.order = host.order
   if earlier then
     v.lots, v.drawn, v.base = host.lots, host.drawn, host.base
@@ -365,6 +339,7 @@ function v.draw()
   then
     return
   end
+  seldom()
   v.base = v.starts > 0 and v.starts or v.us
   v.lots, v.drawn = v.next, v.tick(1)
   v.ready = (v.order == 1 or v.lots == 0) and v.us or 0
@@ -391,90 +366,16 @@ function v.waits()
   return v.is_early() or v.hold or v.trial >= 0
 end
 
--- The tickets that were issued last may be known to no host that calls, so
--- that positions go on well after what this one knows; once, as far as that
--- covers what the others know.
-function v.skip()
-  if host.next > v.next or v.ms - v.restored > 10000 or v.ms < v.restored then
-    v.issue = math.max(v.issue, host.issue)
-    v.skip_from = math.max(v.next, host.next)
-    v.skip_to = v.skip_from + math.max(1000, 2 * v.issue)
-    v.next, v.issue_next = v.skip_to, v.skip_to
-    v.keep_skipped()
-  end
-end
-
-function v.keep_skipped()
-  call('HSET', k.vwr, 'skipped', v.int(v.activation) .. ' '
-                                 .. v.int(v.skip_from) .. ' '
-                                 .. v.int(v.skip_to))
-end
-
--- A host that starts just after a loss knows of nothing, and vwr=on begins a
--- new activation there: the one before it goes on once somebody tells of it,
--- and the few tickets of the new one are given up for the many of the old.
-function v.hear_earlier()
-  if host.activation == 0 or host.activation >= v.activation
-     or v.began == 0 or v.ms - v.began > 60000 or v.ms < v.began then
-    return
-  end
-  v.dead = v.activation
-  v.begin(host.activation)
-  v.restored = 0
-  v.skip()
-  v.serving = host.serving
-  v.api_rate = host.api_rate
-  v.restored = v.ms
-  v.lost = 1
-  v.changed = v.tick(1)
-  v.save()
-end
-
--- What was activated at a time that can't be begins anew.
-function v.mend()
-  if v.active == 1 and v.activation == 0 then
-    v.begin(v.tick(1))
-    v.changed = v.tick(1)
-    v.save()
-  end
-end
-
 -- Who knows more than is here tells of a loss of data.
 function v.hear_host()
-  v.hear_earlier()
-
-  local older = host.activation > v.activation and host.activation ~= v.dead
-  local behind = older or host.activation == v.activation
-                          and (host.next > v.next or host.serving > v.serving)
-
-  if not behind and host.changed <= v.changed then
-    v.mend()
+  if host.activation == v.activation and host.next <= v.next
+     and host.serving <= v.serving and host.changed <= v.changed
+     and (v.active == 0 or v.activation > 0)
+  then
     return
   end
-
-  if older then
-    v.begin(host.activation)
-    v.restored = 0
-  end
-
-  if host.activation == v.activation and v.activation > 0 then
-    v.skip()
-    v.serving = math.max(v.serving, host.serving)
-  end
-
-  if host.changed > v.changed then
-    if v.active == 0 then
-      v.updated = v.us
-    end
-    v.changed = host.changed
-    v.active, v.set_by, v.api_rate = host.active, host.set_by, host.api_rate
-  end
-
-  v.mend()
-  v.restored = v.ms
-  v.lost = 1
-  v.tick(1)
-  v.save()
+  seldom()
+  v.hear_all()
 end
 
 -- Where the backend has all wait, so many are let in on trial.
@@ -498,8 +399,10 @@ end
 -- at most.
 function v.elapsed()
   local since = v.us - v.updated
-  for _, from in ipairs({ v.starts, v.read_back() }) do
-    since = math.min(since, v.us >= from and v.us - from or since)
+  if v.starts > 0 or v.order > 0 then
+    for _, from in ipairs({ v.starts, v.read_back() }) do
+      since = math.min(since, v.us >= from and v.us - from or since)
+    end
   end
   return math.max(0, math.min(since, 3000000))
 end

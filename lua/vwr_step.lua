@@ -95,6 +95,7 @@ function v.hear_skipped()
      and host.next < v.skip_to
   then
     v.skip_from = host.next
+    seldom()
     v.keep_skipped()
   end
 end
@@ -155,12 +156,20 @@ function v.write_step()
     return
   end
   local at, args = v.int(v.updated), {}
-  for i, field in ipairs({ 'serving', 'part', 'older', 'idle', 'passed', 'rest' })
-  do
-    if v[field] ~= (h[18 + i] or -1) + 0 then
+  local function put(field, was)
+    if v[field] ~= (was or -1) + 0 then
       args[#args + 1] = field
       args[#args + 1] = v.int(v[field])
     end
+  end
+  put('serving', h[19])
+  put('part', h[20])
+  put('older', h[21])
+  put('passed', h[23])
+  put('rest', h[24])
+  if v.idle == v.updated then
+    args[#args + 1] = 'idle'
+    args[#args + 1] = at
   end
   local rate = v.int(v.rate)
   if rate ~= h[26] then
@@ -217,6 +226,7 @@ if v.active == 1 then
   v.write_step()
   v.measure()
   if v.is_due() then
+    seldom()
     v.touch()
   end
 end

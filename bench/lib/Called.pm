@@ -79,7 +79,7 @@ sub take ($self, $n, $visitor) {
         my $v = $visitor->($number) or next;
         $self->{who}{$number} = $v;
         $v->{every} //= 2;
-        $self->here($number, 1);
+        $self->here($number, 1) if !$v->{gone};
         $self->due($v->{leaves}, leave => $number) if defined $v->{leaves};
         $self->due($v->{back}, back => $number) if defined $v->{back};
     }
