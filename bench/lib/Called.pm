@@ -80,6 +80,9 @@ sub take ($self, $n, $visitor) {
         $self->{who}{$number} = $v;
         $v->{every} //= 2;
         $self->here($number, 1) if !$v->{gone};
+        # the counter may be ahead
+        $self->due(rand $v->{every}, comes => $number)
+            if $number <= $self->{served};
         $self->due($v->{leaves}, leave => $number) if defined $v->{leaves};
         $self->due($v->{back}, back => $number) if defined $v->{back};
     }
@@ -245,7 +248,10 @@ sub asks ($self, $host) {
 # who was heard of: all of a page at once, as often as those of it are to ask
 
 sub marks ($self, $host) {
-    return if !$self->{there} || $self->{us} - $host->{told} < 1e6;
+    my $of = $host->{room}{host}{activation};
+
+    # a host that knows of no room has heard of nobody
+    return if !$of || !$self->{there} || $self->{us} - $host->{told} < 1e6;
     $host->{told} = $self->{us};
 
     my $marks = $host->{marks};
@@ -267,7 +273,7 @@ sub marks ($self, $host) {
     }
 
     return (there => $host->{id}, table => $host->{table},
-            of => $host->{room}{host}{activation} // 0,
+            of => $of,
             heard => [ map { my $lapse = $_; map {
                            [ $lapse, $_ * PAGE, $marks->{$lapse}{$_} ]
                        } sort { $a <=> $b } keys $marks->{$lapse}->%* }
