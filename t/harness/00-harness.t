@@ -12,6 +12,7 @@ use Admission::JWT;
 use Admission::Nginx;
 use Admission::Redis;
 use Admission::Swarm;
+use List::Util qw(max sum);
 use Time::HiRes qw(sleep time);
 
 
@@ -173,7 +174,7 @@ END
 # ---- time
 
 SKIP: {
-    skip 'no /proc/PID/schedstat', 3 if !-r "/proc/$$/schedstat";
+    skip 'no /proc/PID/schedstat', 5 if !-r "/proc/$$/schedstat";
 
     my $slept = stopwatch;
     my $start = time;
@@ -193,6 +194,7 @@ SKIP: {
         })
     } 1 .. 2 * (() = read_file('/proc/cpuinfo') =~ /^processor/mg);
 
+    my %before = Admission::Test::waits();
     my $waited = stopwatch;
     $start = time;
     my $less = wait_until {
@@ -201,6 +203,25 @@ SKIP: {
         $took < time - $start - 0.2;
     } 20;
     ok $less, 'what others had the processors for is not counted';
+
+    # they wait all at once: what is left out is no sum, which is more than the
+    # time that has passed, but at most what one of them waited until later
+
+    my $most = sub (%now) {
+        return max map { $now{$_} - ($before{$_} // 0) } keys %now;
+    };
+
+    my ($sum, $time, $took);
+    my $beyond = wait_until {
+        sleep 0.1;
+        $took = $waited->($time = time);
+        my %now = Admission::Test::waits();
+        $sum = sum map { $now{$_} - ($before{$_} // 0) } keys %now;
+        $sum > $most->(%now) + 0.5;
+    } 20;
+    ok $beyond, 'several wait at once';
+    cmp_ok $took, '>=', $time - $start - $most->(Admission::Test::waits()),
+        'no more is left out than one of them waited';
 
     write_file(test_dir . '/worked', '');
     $_->wait_exit for $worker, @others;

@@ -22,6 +22,7 @@ use File::Spec;
 use File::Temp ();
 use IO::Socket::INET;
 use JSON::PP ();
+use List::Util qw(max);
 use POSIX ();
 use Test::More ();
 use Time::HiRes qw(time sleep);
@@ -140,17 +141,17 @@ sub wait_until :prototype(&;$) ($block, $timeout = 10) {
 
 # For how soon something is done that is done at once: what it returns says how
 # many seconds have passed since, or from then to a time.  Not those in which
-# one of the test's processes would have run, and others had the processors.
+# one of the test's processes would have run, and others had the processors: of
+# the one that waited longest, since they wait at the same time.
 
 sub stopwatch () {
     my ($start, %before) = (time, waits());
 
     return sub ($until = time) {
         my %now = waits();
-        my $lost = 0;
+        my $lost = max(map { $now{$_} - ($before{$_} // 0) } keys %now) // 0;
 
-        $lost += $now{$_} - ($before{$_} // 0) for keys %now;
-        return $until - $start - $lost;
+        return max(0, $until - $start - $lost);
     };
 }
 
