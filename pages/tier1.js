@@ -176,7 +176,7 @@ start({
         [body.lot ? L("Your place by the draw", "추첨 순번") : L("Your number", "내 번호"), count(body.position)],
         [L("Now admitting", "현재 입장 번호"), count(body.servingCounter)],
         [L("Behind you", "내 뒤"), count(Math.max(0, body.totalInQueue - body.position)) + L("", "명")],
-        ...(body.lot ? [[myLot, count(body.lot)]] : [])
+        ...(body.lot ? [[myLot, count(body.lot) + (body.lots ? ` / ${count(body.lots)}` : "")]] : [])
       ]
     });
     checkable(body.lot);

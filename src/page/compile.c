@@ -90,7 +90,7 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_TIERS },
 
     { ngx_string("api"), NGX_ADM_PAGE_API,
-      NGX_ADM_PAGE_TIERS|NGX_ADM_PAGE_ADMIN },
+      NGX_ADM_PAGE_ANY|NGX_ADM_PAGE_ADMIN },
 
     { ngx_string("queue"), NGX_ADM_PAGE_QUEUE,
       NGX_ADM_PAGE_ADMIN },
@@ -117,6 +117,9 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("position"), NGX_ADM_PAGE_POSITION,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("number"), NGX_ADM_PAGE_NUMBER,
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("serving"), NGX_ADM_PAGE_SERVING,
@@ -177,6 +180,9 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("drawing"), NGX_ADM_PAGE_DRAWING,
+      NGX_ADM_PAGE_NOJS },
+
+    { ngx_string("draw"), NGX_ADM_PAGE_DRAW,
       NGX_ADM_PAGE_NOJS },
 
     { ngx_string("page"), NGX_ADM_PAGE_PAGE_URI,

@@ -41,6 +41,8 @@ static ngx_int_t ngx_adm_nojs_early(ngx_adm_nojs_t *nojs,
 static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
+static ngx_int_t ngx_adm_nojs_lot(ngx_http_request_t *r,
+    ngx_adm_standing_t *standing, ngx_str_t *text);
 
 
 ngx_int_t
@@ -347,6 +349,10 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (ngx_adm_nojs_lot(r, standing, &values[NGX_ADM_PAGE_NUMBER]) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     if (standing->undrawn) {
         return ngx_adm_nojs_send(nojs, ngx_adm_sale_rest(&sale)
                                        ? "lot gathering" : "lot drawing",
@@ -360,4 +366,37 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     }
 
     return ngx_adm_nojs_send(nojs, state, NGX_HTTP_OK, poll);
+}
+
+
+/* its number, and of how many lots, once it is drawn; empty: it is none */
+
+static ngx_int_t
+ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
+    ngx_str_t *text)
+{
+    ngx_str_t  lot, lots;
+
+    if (standing->lot == 0) {
+        return NGX_OK;
+    }
+
+    if (standing->undrawn) {
+        return ngx_adm_page_number(r, standing->lot, text);
+    }
+
+    if (ngx_adm_page_number(r, standing->lot, &lot) != NGX_OK
+        || ngx_adm_page_number(r, standing->room.lots, &lots) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    text->data = ngx_pnalloc(r->pool, lot.len + sizeof(" / ") - 1 + lots.len);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    text->len = ngx_sprintf(text->data, "%V / %V", &lot, &lots) - text->data;
+
+    return NGX_OK;
 }

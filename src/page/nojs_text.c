@@ -189,6 +189,10 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         ngx_str_null(&values[NGX_ADM_PAGE_GOING]);
     }
 
+    if (values[NGX_ADM_PAGE_NUMBER].len) {
+        ngx_str_null(&values[NGX_ADM_PAGE_DRAW]);
+    }
+
     /* a number, or a place, that may be given up: a lot stays one of them */
 
     if (values[NGX_ADM_PAGE_WAITING].len == 0) {

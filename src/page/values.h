@@ -29,6 +29,7 @@ typedef enum {
                                     state is a class */
     NGX_ADM_PAGE_AHEAD,
     NGX_ADM_PAGE_POSITION,
+    NGX_ADM_PAGE_NUMBER,         /* of a lot, and of how many once it is drawn */
     NGX_ADM_PAGE_SERVING,
     NGX_ADM_PAGE_BEHIND,
     NGX_ADM_PAGE_WAIT_EN,        /* from when to when, in words */
@@ -50,6 +51,7 @@ typedef enum {
     NGX_ADM_PAGE_GATHERING,
     NGX_ADM_PAGE_LOT,
     NGX_ADM_PAGE_DRAWING,
+    NGX_ADM_PAGE_DRAW,           /* a lot, of a draw to be checked */
     NGX_ADM_PAGE_HELD,           /* a number, or a place, to be given up */
     NGX_ADM_PAGE_LEAVING,
     NGX_ADM_PAGE_GONE,

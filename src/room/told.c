@@ -67,6 +67,7 @@ u_char *
 ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 {
     u_char               lot[NGX_ADM_LOT_TEXT], wait[NGX_ADM_RANGE_TEXT];
+    u_char               lots[sizeof("\"lots\":,") + NGX_INT64_LEN];
     int64_t              total;
     ngx_int_t            rc;
     ngx_adm_room_t      *room;
@@ -80,12 +81,18 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 
     ngx_adm_lot_text(standing, lot);
 
+    lots[0] = '\0';
+
+    if (standing->lot && !standing->undrawn) {
+        ngx_sprintf(lots, "\"lots\":%L,%Z", room->lots);
+    }
+
     if (standing->admitted) {
         p = ngx_adm_put(p, last,
-                        "{\"admitted\":true,%s\"servingCounter\":%L,"
+                        "{\"admitted\":true,%s%s\"servingCounter\":%L,"
                         "\"totalInQueue\":%L,\"ahead\":%L%s%V%s",
-                        (char *) lot, room->serving, total, told->ahead,
-                        told->token.len ? ",\"token\":\"" : "",
+                        (char *) lot, (char *) lots, room->serving, total,
+                        told->ahead, told->token.len ? ",\"token\":\"" : "",
                         &told->token, told->token.len ? "\"" : "");
 
     } else {
@@ -96,11 +103,11 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
         ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 
         p = ngx_adm_put(p, last,
-                        "{\"admitted\":false,%s\"servingCounter\":%L,"
+                        "{\"admitted\":false,%s%s\"servingCounter\":%L,"
                         "\"totalInQueue\":%L,\"ahead\":%L,%s,"
                         "\"nextPoll\":%ui%s%s%s",
-                        (char *) lot, room->serving, total, told->ahead,
-                        (char *) wait, told->next_poll,
+                        (char *) lot, (char *) lots, room->serving, total,
+                        told->ahead, (char *) wait, told->next_poll,
                         rc == NGX_OK ? "" : ",\"paused\":true",
                         ngx_adm_told_seats(told->seats),
                         told->holder ? "" : ",\"holder\":false");

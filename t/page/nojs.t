@@ -4,13 +4,16 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use POSIX qw(strftime);
+
 use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
     timeout => '5s',
     events => 'default vwr_rate=0 "title=Spring <Concert>";
-               open    vwr=off;',
+               open    vwr=off;
+               lots    order=draw lots=visitor;',
     http => 'map $uri $is { volatile; ~/(?<id>[^/]+)$ $id; }',
     server => <<'END');
         location /vwr/           { admission_page tier1 "next=/go/{event}?a"; }
@@ -106,8 +109,8 @@ is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" (?: lang="ko")?>/g ],
     [ qw(waiting paused waiting waiting held) ],
     'that, and no more, is shown';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" hidden>/g ],
-    [ qw(going first gathering last lot gathering drawing leaving gone before
-         closed sold cookies busy crowded full unknown) ],
+    [ qw(going first gathering last draw lot gathering drawing leaving gone
+         before closed sold cookies busy crowded full unknown draw) ],
     'whether or not a style may say so';
 is number($page), 2, 'two are ahead';
 like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';
@@ -148,6 +151,40 @@ is $page->header('Location'), '/events/x?a=1&b=%20', 'to where it wanted to';
 is $page->header('Cache-Control'), 'no-store', 'which is not stored either';
 ok $jar{'urr-vwr-token-concert'}, 'with the token';
 is ask(\%jar, '/events/')->status, 200, 'that the gate takes';
+
+
+# ---- a lot, its draw, and where to check it
+
+subtest 'a lot' => sub {
+    my $starts = sub ($at) {
+        admin("starts in $at s", 'PUT', 'schedule/lots', json => {
+            opens => '2020-01-01T00:00:00Z',
+            starts => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime(time + $at)) });
+    };
+    my $check = qr{<a href="/vwr-api/draw/lots" class="quiet if-draw" >Check};
+    my (%jar, $page);
+
+    $starts->(3600);
+    ok +(wait_until {
+            $page = ask(\%jar, '/vwr/lots?nojs=1');
+            $page->body =~ /<main class="lot gathering">/
+        } 20), 'a lot, which waits for the start';
+    like $page->body, qr{>Your lot <.*?<p class="number">1</p>}s, 'its number';
+    like $page->body, $check, 'the draw can be checked';
+
+    post($port, '/vwr-api/assign/lots');
+    $starts->(-1);
+    ok +(wait_until {
+            $page = ask(\%jar, '/vwr/lots?nojs=1&again=1');
+            $page->body =~ /<main class="waiting/
+        } 20), 'it is drawn';
+    like $page->body, qr{<dt>Your number.*?<dd>[12]</dd>}s, 'the place';
+    like $page->body, qr{<dt>Your lot.*?<dd>1 / 2</dd>}s, 'of which lot';
+    like $page->body, $check, 'which can be checked';
+
+    is get($port, "/vwr-api/check/lots/$jar{'admission-ticket-lots'}")
+       ->json->{lots}, 2, 'of how many, the API tells as well';
+};
 
 
 # ---- the queue, which needs JavaScript

@@ -52,6 +52,8 @@ my $backend = Admission::Backend->start(handler => sub ($request) {
         return [ $code, \@json, '{"code":"X"}' ];
     }
 
+    return [ 503, [ 'Transfer-Encoding' => 'chunked' ], "none\r\n" ]
+        if $request->{uri} eq '/breaks';
     return [ 404, \@json, '{}' ] if !-e $file;
     return [ 200, \@json, read_file($file) ];
 });
@@ -170,6 +172,9 @@ subtest 'not drawn yet' => sub {
         'before it is told';
     like verify(but($plain, @later, lots => 0)), qr/^3\n.*: nobody has/ms,
         'no lots';
+    like verify(but($plain, lots => $_->[0], $_->[1] => undef)),
+        qr/^1\n.*^WRONG: secret or seed: told without/ms, "$_->[1] is not told"
+        for [ undef, 'seed' ], [ undef, 'secret' ], [ 0, 'seed' ];
     like verify(but($plain, @later), '--commitment', 'ab' x 32),
         qr/^1\n.*^WRONG: the commitment/ms, 'another commitment is seen already';
 };
@@ -423,6 +428,8 @@ subtest 'what is wrong is not posted' => sub {
     begin();
     answers('/draw', '{}');
     like post(), qr/^2\n.*not a draw/s, 'no draw';
+    like post('--draw', "$site/breaks"), qr/^2\n.*503, not a draw/s,
+        'an error that breaks off';
     like post('--draw', 'http://127.0.0.1:' . free_port), qr/^2\n/,
         'nobody answers';
 };
@@ -513,6 +520,10 @@ subtest 'a beacon is verified, and posted' => sub {
     answers("/$quicknet/info", \%info);
     answers("/$quicknet/public/657413", \%round);
     like post('--verify'), qr/^0\nposted: .* $round{randomness}$/m, 'it is';
+
+    begin(@source);
+    like post('--verify', '--at', "$site/none", '--at', $site),
+        qr/^0\nposted: .* $round{randomness}$/m, 'by the one that has it';
 
     begin(@source);
     answers("/$quicknet/public/657413",
