@@ -405,7 +405,7 @@ ngx_adm_room_stream_due(ngx_adm_room_stream_t *rs, ngx_adm_standing_t *standing)
     is.starts = scene->sale.starts;
     is.position = standing->position;
     is.undrawn = standing->undrawn;
-    is.paused = !standing->admitted && ngx_adm_room_paused(room);
+    is.paused = !standing->admitted && ngx_adm_told_paused(room);
 
     n.serving = room->serving;
     n.next = room->next;

@@ -119,6 +119,17 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 }
 
 
+/* nobody knows when a beacon is told, and nobody is let in until then */
+
+ngx_uint_t
+ngx_adm_told_paused(ngx_adm_room_t *room)
+{
+    return ngx_adm_room_paused(room)
+           || (room->order == NGX_ADM_ORDER_BEACON
+               && room->drawn && room->ready == 0);
+}
+
+
 /* a lot that is not drawn may be the first one as well as the last */
 
 ngx_int_t
@@ -126,7 +137,7 @@ ngx_adm_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_standing_t *standing, int64_t ahead, int64_t rest,
     ngx_adm_range_t *range)
 {
-    if (ngx_adm_room_paused(&standing->room)
+    if (ngx_adm_told_paused(&standing->room)
         || ngx_adm_range_stopped(event, conf, NGX_ADM_RANGE_ROOM))
     {
         return NGX_DECLINED;

@@ -48,6 +48,9 @@ void ngx_adm_told_ahead(ngx_adm_told_t *told, int64_t before);
 size_t ngx_adm_told_size(ngx_adm_told_t *told);
 u_char *ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told);
 
+/* whether nobody is let in, and nobody knows until when */
+ngx_uint_t ngx_adm_told_paused(ngx_adm_room_t *room);
+
 /*
  * What one who waits is told of how long, with so many ahead.  NGX_DECLINED:
  * entry is paused, and there is no number.

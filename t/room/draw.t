@@ -282,6 +282,11 @@ subtest 'a beacon' => sub {
     is check(0, $event, $_)->{admitted}, false, 'nobody is let in'
         for $lots[0], $late;
     ok !exists check(1, $event, $lots[0])->{position}, 'or has a position';
+    for my $who ($lots[0], $late) {
+        my $c = check(1, $event, $who);
+        is $c->{paused}, true, 'or is told how long it takes';
+        is $c->{estimatedWait}, undef, 'since nobody knows';
+    }
     is $redis->cmd('HGET', "{$event}:vwr", 'serving'), 0, 'the counter stands';
     my $q = request($site->port(0), POST => "/api/queue/check/$event",
                     bearer => $site->user('early'));
@@ -314,6 +319,7 @@ subtest 'a beacon' => sub {
         %position = map { $_ => check(0, $event, $lots[$_ - 1])->{position} }
                     1 .. 5;
         5 == grep { defined } values %position }), 'positions');
+    ok !exists check(0, $event, $late)->{paused}, 'then it goes on';
     my ($rc, $said) = verify($r, \%position, '--source', $source, '--beacon',
                              $value, '--all');
     is $rc, 0, 'which the verifier finds' or diag $said;
