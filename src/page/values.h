@@ -29,7 +29,7 @@ typedef enum {
                                     state is a class */
     NGX_ADM_PAGE_AHEAD,
     NGX_ADM_PAGE_POSITION,
-    NGX_ADM_PAGE_NUMBER,         /* of a lot, and of how many once it is drawn */
+    NGX_ADM_PAGE_NUMBER,         /* of a lot, once it is drawn of how many */
     NGX_ADM_PAGE_SERVING,
     NGX_ADM_PAGE_BEHIND,
     NGX_ADM_PAGE_WAIT_EN,        /* from when to when, in words */
