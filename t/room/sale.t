@@ -309,7 +309,10 @@ subtest 'by the configuration' => sub {
     ok((wait_until { status($_, 'configured')->{phase} eq 'gathering' }),
        "and goes back: host $_") for 0, 1;
     my $serving = $redis->cmd('HGET', '{configured}:vwr', 'serving');
-    is assign(0, 'configured')->json->{position}, 2, 'tickets go on';
+    my $next = assign(0, 'configured')->json;
+    is $next->{position}, $serving + 1, 'tickets go on, ahead of the counter';
+    is check($_, $next, 'configured')->json->{admitted}, false,
+        "and wait for the start: host $_" for 0, 1;
     is $redis->cmd('HGET', '{configured}:vwr', 'serving'), $serving,
         'and the counter stands';
 };
