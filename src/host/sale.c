@@ -44,6 +44,9 @@ static ngx_adm_sale_kept_t *ngx_adm_sale_of_locked(ngx_adm_zone_t *zone,
     ngx_str_t *event);
 
 
+void  (*ngx_adm_sale_list)(ngx_str_t *event);
+
+
 ngx_adm_record_t  ngx_adm_sale_record = {
     .script = NGX_ADM_CALL_SALE,
     .size = sizeof(ngx_adm_sale_set_t),

@@ -87,6 +87,10 @@ void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
 /* whether an operator set those of any event, or did; lock-free */
 #define ngx_adm_sale_any()  ngx_adm_record_any(&ngx_adm_sale_record)
 
+/* lists an event with the active rooms, ahead of times that an operator sets: so
+   that a host that starts in between asks about it; set as a worker starts */
+extern void  (*ngx_adm_sale_list)(ngx_str_t *event);
+
 /* whether the event is to be listed with the active rooms now: once a minute;
    after a failure of that the next one tries */
 ngx_uint_t ngx_adm_sale_mark(ngx_str_t *event);

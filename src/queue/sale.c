@@ -65,6 +65,10 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
         return NGX_DECLINED;
     }
 
+    if (ngx_adm_sale_list) {
+        ngx_adm_sale_list(&call->event);
+    }
+
     return NGX_OK;
 }
 

@@ -279,8 +279,15 @@ void
 ngx_adm_room_calls_scheduled(ngx_str_t *event)
 {
     if (ngx_adm_sale_mark(event)) {
-        ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
+        ngx_adm_room_calls_schedule(event);
     }
+}
+
+
+void
+ngx_adm_room_calls_schedule(ngx_str_t *event)
+{
+    ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
 }
 
 

@@ -130,5 +130,8 @@ void ngx_adm_room_calls_unlist(ngx_str_t *event);
 /* adds one of which an operator set the times, active or not, now and then */
 void ngx_adm_room_calls_scheduled(ngx_str_t *event);
 
+/* the same at once */
+void ngx_adm_room_calls_schedule(ngx_str_t *event);
+
 
 #endif /* _NGX_ADM_ROOM_CALLS_H_INCLUDED_ */

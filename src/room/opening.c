@@ -62,6 +62,7 @@ static ngx_int_t
 ngx_adm_opening_start(ngx_cycle_t *cycle, ngx_adm_main_conf_t *mcf)
 {
     ngx_adm_opening_conf = mcf;
+    ngx_adm_sale_list = ngx_adm_room_calls_schedule;
     ngx_adm_opening.last = ngx_current_msec - NGX_ADM_OPENING_TURN;
 
     return ngx_adm_errands_init(cycle, &ngx_adm_opening_calls,

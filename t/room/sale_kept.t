@@ -154,6 +154,21 @@ subtest 'a host that starts, at the gate of tier 2' => sub {
 };
 
 
+# A host that starts in between finds the event listed, and asks.
+
+subtest 'it is listed ahead of its times' => sub {
+    my $monitor = $redis->monitor;
+    schedule(0, 'listed', opens => 3600);
+
+    my @told = map { uc $_->[0] eq 'SADD' && $_->[1] eq 'vwr:active-events'
+                     && $_->[2] eq 'listed' ? 'list'
+                     : grep({ /^\{listed\}:schedule$/ } @$_) ? 'times' : () }
+               $monitor->commands;
+    is $told[0], 'list', 'listed first';
+    ok scalar(grep { $_ eq 'times' } @told), 'then set';
+};
+
+
 subtest 'nextPoll of who is refused' => sub {
     is operator(0, POST => 'activate/many')->status, 200, 'active';
     is assign(0, 'many')->status, 200, 'a ticket';
