@@ -87,8 +87,11 @@ void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
 /* whether an operator set those of any event, or did; lock-free */
 #define ngx_adm_sale_any()  ngx_adm_record_any(&ngx_adm_sale_record)
 
-/* lists an event with the active rooms, ahead of times that an operator sets: so
-   that a host that starts in between asks about it; set as a worker starts */
+/*
+ * Lists an event with the active rooms, ahead of times that an operator sets: a
+ * host that starts in between asks about it.  Of room/opening.c, as a worker
+ * starts; NULL before.
+ */
 extern void  (*ngx_adm_sale_list)(ngx_str_t *event);
 
 /* whether the event is to be listed with the active rooms now: once a minute;
