@@ -131,7 +131,7 @@ const plain = drawn((head, wait, button, url) => {
   document.title = `${head} – ${data.title}`;
   marked("stale", false);
   for (const name of ["label", "keep", "note"]) text(name, "");
-  for (const name of ["track", "facts", "leave", "check"]) $(name).hidden = true;
+  for (const name of ["track", "facts", "leave", "check", "commitment"]) $(name).hidden = true;
   $("number").className = "number text";
   $("number").textContent = head;
   text("wait", wait || "");

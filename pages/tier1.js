@@ -79,15 +79,28 @@ function gathered(body) {
   next(body.nextPoll);
 }
 
-// what it takes to work the draw out again is public
+// What it takes to work the draw out again is public.  The commitment is there to
+// be noted ahead of it; it is asked for once a ticket.
+
+let noted = "", commitment = "";
 
 const checkable = drawn(lot => {
   const link = $("check");
   link.hidden = !lot;
+  text("commitment", lot && noted === holds() ? commitment : "");
   if (!lot) return;
   link.textContent = L("Check the draw", "추첨 검증하기");
   link.href = `${data.api}/draw/${id}`;
+  if (noted !== holds()) commits(noted = holds(), link.href);
 });
+
+async function commits(ticket, draw) {
+  const known = await fetch(draw, { credentials: "omit", redirect: "error" }).then(answer => answer.json()).catch(() => ({}));
+  if (ticket !== noted) return;
+  commitment = known.commitment ? `${L("Commitment of the draw", "추첨 약속 해시")}: ${known.commitment}${known.beaconSource ? ` (${known.beaconSource})` : ""}` : "";
+  if (commitment) text("commitment", $("check").hidden ? "" : commitment);
+  else noted = "";
+}
 
 start({
   kind: L("Waiting room", "대기실"),

@@ -122,6 +122,9 @@ static ngx_adm_placeholder_t  ngx_adm_placeholders[] = {
     { ngx_string("number"), NGX_ADM_PAGE_NUMBER,
       NGX_ADM_PAGE_NOJS },
 
+    { ngx_string("commitment"), NGX_ADM_PAGE_COMMITMENT,
+      NGX_ADM_PAGE_NOJS },
+
     { ngx_string("serving"), NGX_ADM_PAGE_SERVING,
       NGX_ADM_PAGE_NOJS },
 

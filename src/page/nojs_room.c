@@ -14,6 +14,7 @@
 #include <ngx_http.h>
 
 #include "../base/reason.h"
+#include "../host/draw.h"
 #include "../host/event_state.h"
 #include "../host/line.h"
 #include "../host/sale.h"
@@ -41,6 +42,8 @@ static ngx_int_t ngx_adm_nojs_early(ngx_adm_nojs_t *nojs,
 static ngx_int_t ngx_adm_nojs_full(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs);
 static ngx_int_t ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs);
+static ngx_int_t ngx_adm_nojs_commits(ngx_adm_api_call_t *call,
+    ngx_adm_standing_t *standing, ngx_str_t *text);
 static ngx_int_t ngx_adm_nojs_lot(ngx_http_request_t *r,
     ngx_adm_standing_t *standing, ngx_str_t *text);
 
@@ -349,7 +352,10 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (ngx_adm_nojs_lot(r, standing, &values[NGX_ADM_PAGE_NUMBER]) != NGX_OK) {
+    if (ngx_adm_nojs_lot(r, standing, &values[NGX_ADM_PAGE_NUMBER]) != NGX_OK
+        || ngx_adm_nojs_commits(visit->call, standing,
+                                &values[NGX_ADM_PAGE_COMMITMENT]) != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -397,6 +403,44 @@ ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
     }
 
     text->len = ngx_sprintf(text->data, "%V / %V", &lot, &lots) - text->data;
+
+    return NGX_OK;
+}
+
+
+/* what its draw commits to, with the source of the beacon: to be noted */
+
+static ngx_int_t
+ngx_adm_nojs_commits(ngx_adm_api_call_t *call, ngx_adm_standing_t *standing,
+    ngx_str_t *text)
+{
+    u_char           *p;
+    ngx_adm_drawn_t   drawn;
+
+    if (standing->lot == 0) {
+        return NGX_OK;
+    }
+
+    ngx_adm_draw_known(&call->event, standing->room.activation, &drawn);
+
+    p = ngx_pnalloc(call->request->pool, 2 * (size_t) drawn.commitment
+                                         + sizeof(" ()") - 1 + drawn.source);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    text->data = p;
+
+    p = ngx_hex_dump(p, drawn.commitment_text, drawn.commitment);
+
+    if (drawn.source) {
+        *p++ = ' ';
+        *p++ = '(';
+        p = ngx_cpymem(p, drawn.source_text, drawn.source);
+        *p++ = ')';
+    }
+
+    text->len = p - text->data;
 
     return NGX_OK;
 }

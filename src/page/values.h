@@ -30,6 +30,7 @@ typedef enum {
     NGX_ADM_PAGE_AHEAD,
     NGX_ADM_PAGE_POSITION,
     NGX_ADM_PAGE_NUMBER,         /* of a lot, once it is drawn of how many */
+    NGX_ADM_PAGE_COMMITMENT,     /* of the draw that it is one of */
     NGX_ADM_PAGE_SERVING,
     NGX_ADM_PAGE_BEHIND,
     NGX_ADM_PAGE_WAIT_EN,        /* from when to when, in words */

@@ -142,6 +142,9 @@ async function drawn(visitor) {
         contexts.push([ context, page ]);
     }
     ok(await contexts[0][1].isVisible("#check"), "the draw can be checked");
+    await shows(contexts[0][1], "#commitment", new RegExp(
+        (await call("GET", `/vwr-api/draw/${event}`)).commitment + "$"),
+        "and what it commits to is there to be noted");
 
     const [ admin, card ] = await operator(visitor, event);
     const row = card.locator(".draw");

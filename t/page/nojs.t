@@ -110,7 +110,7 @@ is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" (?: lang="ko")?>/g ],
     'that, and no more, is shown';
 is_deeply [ $page->body =~ /class="[^"]*\bif-(\w+)" hidden>/g ],
     [ qw(going first gathering last draw lot gathering drawing leaving gone
-         before closed sold cookies busy crowded full unknown draw) ],
+         before closed sold cookies busy crowded full unknown draw draw) ],
     'whether or not a style may say so';
 is number($page), 2, 'two are ahead';
 like $page->body, qr{Spring &lt;Concert&gt;}, 'the title';
@@ -171,6 +171,10 @@ subtest 'a lot' => sub {
         } 20), 'a lot, which waits for the start';
     like $page->body, qr{>Your lot <.*?<p class="number">1</p>}s, 'its number';
     like $page->body, $check, 'the draw can be checked';
+    my $commitment = get($port, '/vwr-api/draw/lots')->json->{commitment};
+    like $commitment, qr/^[0-9a-f]{64}$/, 'it commits to something';
+    like $page->body, qr{>Commitment .*?: \Q$commitment\E</p>}s,
+        'which the page shows';
 
     post($port, '/vwr-api/assign/lots');
     $starts->(-1);
