@@ -177,7 +177,7 @@ fuzz_reply_queue(redisReply *reply)
         fuzz_check(r.answer.now >= -1 && r.answer.now <= NGX_ADM_NUMBER_MAX);
         fuzz_check(r.state.revoked >= 0
                    && r.state.revoked <= NGX_ADM_NUMBER_MAX);
-        fuzz_check(r.answer.state <= NGX_ADM_QUEUE_BOUGHT);
+        fuzz_check(r.answer.state < NGX_ADM_QUEUE_STATES);
     }
 }
 

@@ -139,6 +139,14 @@ sub number ($n)   { return ":$n\r\n" }
 
 my $t = 1_700_000_000_000_000;
 
+# how many states a place has, as the module has them
+sub states {
+    local (@ARGV, $/) = "src/queue/queue.h";
+    my ($states) = <> =~ /enum \{([^{}]*)\bNGX_ADM_QUEUE_STATES\b/
+        or die 'no states';
+    return scalar(() = $states =~ /^ *NGX_ADM_QUEUE_\w+/mg);
+}
+
 # of a script of the queue, the room, a limit
 my @queue = (1, 3, 5, 2, 2, $t, $t + 1, $t - 9, 2 * $t + 1, 0, 0, -1, -1, 0, 0,
              7, 1, 0, 0, 0, 9, 3);
@@ -147,6 +155,12 @@ my @room = ($t, $t, 1, 0, $t - 100_000_000, 9, 4, 50, -1, $t - 100_000_000, 3,
 my @limit = ($t, 9, 1000);
 
 my $queue = list(map({ number($_) } @queue), bulk(''));
+
+# one of each state that a script tells
+my @states = map { my $n = $_;
+                   list(map({ number($_) } $n, @queue[1 .. $#queue]), bulk('')) }
+             0 .. states() - 1;
+
 my $step = list(map({ number($_) } @queue), bulk(''),
                 list(bulk('u1'), number($t), bulk(''), number($t + 1)),
                 list(bulk('u2'), bulk('')),
@@ -173,7 +187,8 @@ my $map = list(list(number(0), number(8000), node(bulk('127.0.0.1'), 7000),
                          list(bulk('ip'), bulk('127.0.0.1')))));
 
 seed reply => map({ ("\0$_", "\3$_") }
-    $queue, $step, $beats, $joins, $notice, $map, "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
+    $queue, @states, $step, $beats, $joins, $notice, $map,
+    "+OK\r\n", "-MOVED 1 127.0.0.1:7001\r\n",
     "-ERR max number of clients reached\r\n", "-LOADING x\r\n",
     ":-1\r\n", "\$-1\r\n", "*-1\r\n", "*0\r\n", bulk(''), bulk('E1'),
     bulk("# Memory\r\nmaxmemory_policy:allkeys-lru\r\n"),

@@ -55,7 +55,9 @@ typedef enum {
     NGX_ADM_QUEUE_SOLD_OUT,      /* of CHECK and REPORT: and so nobody joins */
     NGX_ADM_QUEUE_NOT_HERE,      /* of a user's completion: is not in */
     NGX_ADM_QUEUE_BOUGHT,        /* likewise: has one, of an earlier session */
-    NGX_ADM_QUEUE_UNDRAWN        /* of CHECK and REPORT: not before the draw */
+    NGX_ADM_QUEUE_UNDRAWN,       /* of CHECK and REPORT: not before the draw */
+
+    NGX_ADM_QUEUE_STATES         /* so many, the last one */
 } ngx_adm_queue_state_e;
 
 

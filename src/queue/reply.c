@@ -175,7 +175,7 @@ ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
         || v[NGX_ADM_REPLY_QUEUE_STATE]
            < NGX_ADM_QUEUE_NOT_IN
         || v[NGX_ADM_REPLY_QUEUE_STATE]
-           > NGX_ADM_QUEUE_UNDRAWN
+           >= NGX_ADM_QUEUE_STATES
         || reply->element[NGX_ADM_REPLY_QUEUE_REFUSED]->type
            != REDIS_REPLY_STRING
         || ngx_adm_is_far_ahead(v[NGX_ADM_REPLY_QUEUE_CLOCK])
