@@ -32,6 +32,7 @@
 #include "../http/deny.h"
 #include "../http/identity.h"
 #include "../http/origin.h"
+#include "../http/time_wait.h"
 #include "../http/user.h"
 #include "../http/user_keys.h"
 #include "../limit/limit.h"
@@ -441,6 +442,17 @@ ngx_adm_gate_tokens(ngx_adm_gate_t *g)
         }
     }
 
+    if (g->named == NGX_DECLINED
+        && tier2 == NGX_OK
+        && !ngx_adm_time_is_known()
+        && ngx_adm_time_matters(g->request, NULL))
+    {
+        rc = ngx_adm_time_wait(g->request);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
     if (g->lcf->tier1->mode != NGX_ADM_OFF) {
         rc = ngx_adm_gate_tier1(g);
     }
@@ -483,7 +495,15 @@ ngx_int_t
 ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier, ngx_str_t *event,
     ngx_adm_event_conf_t *conf)
 {
+    ngx_int_t       rc;
     ngx_adm_hold_t  hold;
+
+    if (!ngx_adm_time_is_known() && ngx_adm_time_matters(g->request, conf)) {
+        rc = ngx_adm_time_wait(g->request);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
 
     if (ngx_adm_sale_get(event, conf, &g->sale) == NGX_ADM_PHASE_BEFORE) {
         return ngx_adm_gate_deny(g, tier, ngx_adm_reason(NOT_OPEN));

@@ -16,6 +16,7 @@
 #include "../host/room_list.h"
 #include "../host/touch.h"
 #include "../http/room.h"
+#include "../http/time_wait.h"
 #include "../queue/restore.h"
 #include "../room/calls.h"
 #include "../room/unseen.h"
@@ -141,7 +142,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
     if (mode == NGX_ADM_ON
         || g->conf->vwr == NGX_ADM_STANDBY
         || g->sale.phase == NGX_ADM_PHASE_GATHERING
-        || (g->sale.opens + g->sale.starts && ngx_adm_heard(NULL) != NGX_OK))
+        || (g->sale.opens + g->sale.starts && !ngx_adm_time_is_known()))
     {
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
@@ -170,7 +171,7 @@ ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
 
     r = g->request;
 
-    if (g->ctx->looked == r->uri_changes) {
+    if (g->ctx->looked == r->uri_changes || ngx_adm_time_is_missed(g->ctx)) {
         return NGX_DECLINED;
     }
 

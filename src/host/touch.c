@@ -38,6 +38,7 @@ typedef struct {
     ngx_adm_redis_shared_t   shared;     /* without a lock */
     ngx_atomic_t             offset;     /* Redis's time less the host's, ms;
                                             likewise */
+    ngx_atomic_t             timed;      /* bool: Redis told the time */
     ngx_atomic_t             refused_at; /* ms, when the log was told of a time
                                             that can't be; 0: never */
     ngx_atomic_t             refuses;    /* bool: the last one was such a one */
@@ -90,6 +91,7 @@ ngx_adm_touch_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
     old = ngx_adm_touch(ozone);
 
     touch->offset = old->offset;
+    touch->timed = old->timed;
     touch->recalled = old->recalled;
     touch->shared.heard = old->shared.heard;
     touch->shared.since = old->shared.since;
@@ -141,6 +143,11 @@ ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed)
     offset = ngx_min(ngx_max(known, low), high);
 
     if (offset == known) {
+
+        if (!touch->timed) {
+            touch->timed = 1;
+        }
+
         return NGX_OK;
     }
 
@@ -153,8 +160,16 @@ ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed)
     }
 
     touch->offset = (ngx_atomic_t) offset;
+    touch->timed = 1;
 
     return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_adm_time_is_known(void)
+{
+    return ngx_adm_touch(ngx_adm_zone)->timed;
 }
 
 

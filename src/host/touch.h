@@ -33,6 +33,9 @@ ngx_adm_redis_shared_t *ngx_adm_touch_shared(void);
  */
 ngx_int_t ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed);
 
+/* whether it ever did: until then times are the host's own, right or wrong */
+ngx_uint_t ngx_adm_time_is_known(void);
+
 /*
  * For how long, ms, this host has been in touch with Redis: no call was lost or
  * refused, no clock jumped and the schedule stood still at no time; 0: it was
@@ -44,8 +47,8 @@ ngx_msec_t ngx_adm_in_touch(void);
 ngx_uint_t ngx_adm_regained(void);
 
 /*
- * ms since Redis last answered this host well, so that its time is known;
- * NGX_DECLINED: it never did.  age may be NULL.
+ * ms since Redis last answered this host well; NGX_DECLINED: it never did.  age
+ * may be NULL.
  */
 ngx_int_t ngx_adm_heard(ngx_msec_t *age);
 

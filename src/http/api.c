@@ -15,11 +15,13 @@
 #include "../base/text.h"
 #include "../host/line.h"
 #include "../host/room_state.h"
+#include "../host/touch.h"
 #include "api.h"
 #include "headers.h"
 #include "origin.h"
 #include "respond.h"
 #include "sale.h"
+#include "time_wait.h"
 
 
 #define NGX_ADM_STATE_CHANGING                                                \
@@ -91,6 +93,22 @@ ngx_adm_api_handler(ngx_http_request_t *r)
     if ((r->method & NGX_ADM_STATE_CHANGING) && !ngx_adm_same_site(r)) {
         return ngx_adm_respond_error(r, NGX_HTTP_FORBIDDEN, "CROSS_SITE",
                                      "Called from another site", NULL);
+    }
+
+    if (!ngx_adm_time_is_known()
+        && call->event.data
+        && (call->rest.len || ngx_adm_time_matters(r, call->conf)))
+    {
+        rc = ngx_adm_time_wait_content(r, ngx_adm_api_handler);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        /* it had its time to wait, and nothing would be true */
+
+        if (ngx_adm_time_is_missed(call->ctx) && !route->unlisted) {
+            return ngx_adm_api_unavailable(r);
+        }
     }
 
     return route->handler(call);

@@ -376,6 +376,33 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
 }
 
 
+ngx_uint_t
+ngx_adm_credentials_end(ngx_http_request_t *r)
+{
+    ngx_uint_t              i;
+    ngx_adm_loc_conf_t     *lcf;
+    ngx_adm_credential_t   *shown;
+    ngx_adm_credentials_t  *all;
+
+    lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
+
+    all = ngx_adm_credentials(r, lcf);
+    if (all == NULL) {
+        return 0;
+    }
+
+    shown = all->shown.elts;
+
+    for (i = 0; i < all->shown.nelts; i++) {
+        if (ngx_adm_credentials_of_event(shown[i].kind)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 void
 ngx_adm_credentials_forget(ngx_adm_ctx_t *ctx, ngx_adm_token_e kind)
 {

@@ -55,6 +55,9 @@ void ngx_adm_credentials_forget(ngx_adm_ctx_t *ctx, ngx_adm_token_e kind);
 #define ngx_adm_credentials_of_event(kind)                                    \
     ((kind) != NGX_ADM_TOKEN_USER && (kind) != NGX_ADM_TOKEN_VISITOR)
 
+/* whether the request shows any such, which ends by Redis's time */
+ngx_uint_t ngx_adm_credentials_end(ngx_http_request_t *r);
+
 /*
  * Whether the client sent Authorization: Bearer; *token may be empty all the
  * same.  One that identity_set() made of a cookie is not the client's: any

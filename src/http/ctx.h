@@ -112,6 +112,8 @@ typedef struct {
     unsigned                answered:1;
     ngx_array_t            *asked;       /* NULL: nothing was */
 
+    unsigned                timed:1;     /* it waited for Redis's time */
+
     /* what it was told of a waiting room that the host did not know */
     ngx_adm_room_t          room;
     unsigned                room_told:1;

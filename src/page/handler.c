@@ -23,6 +23,7 @@
 #include "../http/origin.h"
 #include "../http/respond.h"
 #include "../http/return.h"
+#include "../http/time_wait.h"
 #include "admin.h"
 #include "handler.h"
 #include "nojs_queue.h"
@@ -65,6 +66,13 @@ ngx_adm_page_handler(ngx_http_request_t *r)
     rc = ngx_http_discard_request_body(r);
     if (rc != NGX_OK) {
         return rc;
+    }
+
+    if (ngx_adm_page_is_nojs(r) && ngx_adm_page_is_shown(r)) {
+        rc = ngx_adm_time_wait_content(r, ngx_adm_page_handler);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
     }
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);

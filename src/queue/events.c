@@ -5,18 +5,16 @@
  * What hosts tell each other about events, by two keys that are of no event's
  * slot: the set of events with work to do, so that another host steps them
  * should this one die, and the news, so that others look at an event in which
- * nobody waits.  And Redis's time, where no script tells it.
+ * nobody waits.
  */
 
 
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "../base/clock.h"
 #include "../base/text.h"
 #include "../host/args.h"
 #include "../host/event_work.h"
-#include "../host/touch.h"
 #include "queue.h"
 
 
@@ -25,7 +23,6 @@
 
 
 static void ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv);
-static void ngx_adm_queue_timed(void *data, ngx_int_t rc, redisReply *reply);
 
 
 static ngx_str_t  ngx_adm_queue_events = ngx_string("queue:active-events");
@@ -152,68 +149,4 @@ ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv)
     ngx_str_set(&expire[2], "600");
 
     (void) ngx_adm_key_call(3, expire, NULL, NULL);
-}
-
-
-void
-ngx_adm_queue_time(void)
-{
-    ngx_str_t              argv[1];
-    ngx_msec_t            *issued;
-    ngx_adm_redis_call_t  *call;
-
-    if (ngx_adm_redis == NULL) {
-        return;
-    }
-
-    issued = ngx_alloc(sizeof(ngx_msec_t), ngx_cycle->log);
-    if (issued == NULL) {
-        return;
-    }
-
-    *issued = ngx_current_msec;
-
-    ngx_str_set(&argv[0], "TIME");
-
-    call = ngx_adm_redis_call(ngx_adm_redis, 1, argv, 0, ngx_adm_queue_timed,
-                              issued);
-    if (call) {
-        ngx_adm_redis_own(call, issued);
-
-    } else {
-        ngx_free(issued);
-    }
-}
-
-
-/* s and us, in text */
-
-static void
-ngx_adm_queue_timed(void *data, ngx_int_t rc, redisReply *reply)
-{
-    ngx_msec_t *issued = data;
-
-    int64_t      s, us;
-    redisReply  *text;
-
-    if (rc != NGX_OK
-        || reply->type != REDIS_REPLY_ARRAY
-        || reply->elements != 2
-        || reply->element[0]->type != REDIS_REPLY_STRING
-        || reply->element[1]->type != REDIS_REPLY_STRING)
-    {
-        return;
-    }
-
-    text = reply->element[0];
-    s = ngx_atoof((u_char *) text->str, text->len);
-
-    text = reply->element[1];
-    us = ngx_atoof((u_char *) text->str, text->len);
-
-    if (s < 0 || us < 0 || s > NGX_ADM_NUMBER_MAX / 1000000 - 1) {
-        return;
-    }
-
-    (void) ngx_adm_time_observed(s * 1000000 + us, ngx_current_msec - *issued);
 }

@@ -17,6 +17,7 @@
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/settings.h"
+#include "../host/time_ask.h"
 #include "../host/touch.h"
 #include "../redis/reply.h"
 #include "news.h"
@@ -317,7 +318,7 @@ ngx_adm_news_listen(int64_t since)
            >= NGX_ADM_NEWS_TIME)
     {
         ngx_adm_queue_told.timed = ngx_current_msec;
-        ngx_adm_queue_time();
+        ngx_adm_time_look();
     }
 
     if (ngx_current_msec - ngx_adm_queue_told.trimmed >= NGX_ADM_NEWS_TRIM) {

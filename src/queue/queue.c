@@ -450,7 +450,7 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
 
     args->number[NGX_ADM_ARG_QUEUE_BRIEF] = brief;
 
-    args->number[NGX_ADM_ARG_QUEUE_HOST_MS] = ngx_adm_heard(NULL) == NGX_OK
+    args->number[NGX_ADM_ARG_QUEUE_HOST_MS] = ngx_adm_time_is_known()
                                               ? ngx_adm_now_us() / 1000 : 0;
     args->number[NGX_ADM_ARG_QUEUE_IN_TOUCH] = ngx_adm_in_touch();
     args->number[NGX_ADM_ARG_QUEUE_WALL] = ngx_adm_wall();

@@ -252,9 +252,6 @@ ngx_adm_redis_call_t *ngx_adm_queue_heard(int64_t since,
 void ngx_adm_queue_tell(ngx_str_t *event, int64_t now);
 void ngx_adm_queue_forget(int64_t before);
 
-/* has the host learn what time it is, by Redis */
-void ngx_adm_queue_time(void);
-
 
 /*
  * Whether no operator named the event, by a line or, as the host knows, by the
