@@ -44,7 +44,8 @@ static ngx_adm_sale_kept_t *ngx_adm_sale_of_locked(ngx_adm_zone_t *zone,
     ngx_str_t *event);
 
 
-void  (*ngx_adm_sale_list)(ngx_str_t *event);
+ngx_adm_redis_call_t  *(*ngx_adm_sale_list)(ngx_str_t *event,
+    ngx_adm_redis_done_pt done, void *data);
 
 
 ngx_adm_record_t  ngx_adm_sale_record = {

@@ -88,11 +88,12 @@ void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
 #define ngx_adm_sale_any()  ngx_adm_record_any(&ngx_adm_sale_record)
 
 /*
- * Lists an event with the active rooms, ahead of times that an operator sets: a
- * host that starts in between asks about it.  Of room/opening.c, as a worker
- * starts; NULL before.
+ * Lists an event with the active rooms, as ngx_adm_set_call() does, where an
+ * operator sets times: a host that starts then asks about it.  Of
+ * room/opening.c, as a worker starts; NULL before.
  */
-extern void  (*ngx_adm_sale_list)(ngx_str_t *event);
+extern ngx_adm_redis_call_t  *(*ngx_adm_sale_list)(ngx_str_t *event,
+    ngx_adm_redis_done_pt done, void *data);
 
 /* whether the event is to be listed with the active rooms now: once a minute;
    after a failure of that the next one tries */

@@ -17,9 +17,24 @@
 #include "record.h"
 
 
+/* a call under way */
+typedef struct {
+    ngx_adm_api_call_t    *call;
+    ngx_adm_record_api_t  *api;
+    void                  *value;        /* that is set, then what stands */
+    int64_t                us;
+    ngx_msec_t             deadline;     /* of all that Redis is asked */
+} ngx_adm_recording_t;
+
+
 static ngx_int_t ngx_adm_record_body(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_record_around(ngx_adm_recording_t *record,
+    ngx_adm_redis_done_pt done);
+static void ngx_adm_record_ahead(void *data, ngx_int_t rc, redisReply *reply);
+static ngx_int_t ngx_adm_record_issue(ngx_adm_recording_t *record);
 static void ngx_adm_record_done(void *data, ngx_int_t rc, void *value,
     int64_t us);
+static void ngx_adm_record_after(void *data, ngx_int_t rc, redisReply *reply);
 
 
 ngx_int_t
@@ -59,6 +74,7 @@ ngx_adm_record_body(ngx_adm_api_call_t *call)
 {
     void                  *to;
     ngx_int_t              rc;
+    ngx_adm_recording_t   *record;
     ngx_adm_record_api_t  *api;
 
     api = call->data;
@@ -79,31 +95,136 @@ ngx_adm_record_body(ngx_adm_api_call_t *call)
         return rc;
     }
 
+    if (ngx_adm_redis == NULL) {
+        return ngx_adm_api_unavailable(call->request);
+    }
+
+    record = ngx_palloc(call->request->pool, sizeof(ngx_adm_recording_t));
+    if (record == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    record->call = call;
+    record->api = api;
+    record->value = to;
+    record->deadline = ngx_adm_api_deadline(call);
+
+    if (call->value != NGX_ADM_RECORD_SET) {
+        return ngx_adm_record_issue(record);
+    }
+
     /* others look for it where this host may die with the next breath */
 
-    if (api->told && call->value == NGX_ADM_RECORD_SET) {
+    if (api->told) {
         ngx_adm_queue_mark(&call->event);
     }
 
-    return ngx_adm_api_wait(call,
-               ngx_adm_record_call(api->record, call->value, to, &call->event,
-                                   call->conf, ngx_adm_record_done, call));
+    return api->around ? ngx_adm_record_around(record, ngx_adm_record_ahead)
+                       : ngx_adm_record_issue(record);
+}
+
+
+static ngx_int_t
+ngx_adm_record_around(ngx_adm_recording_t *record, ngx_adm_redis_done_pt done)
+{
+    ngx_adm_redis_call_t  *pending;
+
+    ngx_adm_redis_until(ngx_adm_redis, record->deadline);
+
+    pending = record->api->around(&record->call->event, done, record);
+
+    ngx_adm_redis_until(ngx_adm_redis, 0);
+
+    if (pending) {
+        ngx_adm_redis_want(pending, 1);
+    }
+
+    return ngx_adm_api_wait(record->call, pending);
+}
+
+
+static void
+ngx_adm_record_ahead(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_recording_t *record = data;
+
+    ngx_http_request_t  *r;
+
+    r = record->call->request;
+
+    ngx_adm_wait_over(r);
+
+    rc = (rc == NGX_OK) ? ngx_adm_record_issue(record)
+                        : ngx_adm_api_unavailable(r);
+
+    ngx_adm_wait_finish(r, rc);
+}
+
+
+static ngx_int_t
+ngx_adm_record_issue(ngx_adm_recording_t *record)
+{
+    ngx_adm_api_call_t    *call;
+    ngx_adm_redis_call_t  *pending;
+
+    call = record->call;
+
+    ngx_adm_redis_until(ngx_adm_redis, record->deadline);
+
+    pending = ngx_adm_record_call(record->api->record, call->value,
+                                  record->value, &call->event, call->conf,
+                                  ngx_adm_record_done, record);
+
+    ngx_adm_redis_until(ngx_adm_redis, 0);
+
+    return ngx_adm_api_wait(call, pending);
 }
 
 
 static void
 ngx_adm_record_done(void *data, ngx_int_t rc, void *value, int64_t us)
 {
-    ngx_adm_api_call_t *call = data;
+    ngx_adm_recording_t *record = data;
 
-    ngx_adm_record_api_t  *api;
+    ngx_adm_api_call_t  *call;
 
-    api = call->data;
+    call = record->call;
 
     ngx_adm_wait_over(call->request);
 
-    rc = (rc == NGX_OK) ? api->answer(call, value, us)
-                        : ngx_adm_api_unavailable(call->request);
+    if (rc != NGX_OK) {
+        rc = ngx_adm_api_unavailable(call->request);
+
+    } else if (call->value != NGX_ADM_RECORD_SET || !record->api->around) {
+        rc = record->api->answer(call, value, us);
+
+    } else {
+        ngx_memcpy(record->value, value, record->api->record->size);
+        record->us = us;
+
+        rc = ngx_adm_record_around(record, ngx_adm_record_after);
+    }
+
+    ngx_adm_wait_finish(call->request, rc);
+}
+
+
+static void
+ngx_adm_record_after(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_recording_t *record = data;
+
+    ngx_adm_api_call_t  *call;
+
+    call = record->call;
+
+    ngx_adm_wait_over(call->request);
+
+    if (rc != NGX_OK) {
+        record->api->missed(&call->event);
+    }
+
+    rc = record->api->answer(call, record->value, record->us);
 
     ngx_adm_wait_finish(call->request, rc);
 }

@@ -44,6 +44,15 @@ typedef struct {
     ngx_int_t        (*answer)(ngx_adm_api_call_t *call, void *value,
                                int64_t us);
 
+    /*
+     * A command whose success is awaited ahead of what is set, and which is
+     * repeated after it, as others may undo it until then; or NULL.  It returns
+     * as ngx_adm_set_call() does.  _missed(): the repetition failed.
+     */
+    ngx_adm_redis_call_t *(*around)(ngx_str_t *event,
+                                    ngx_adm_redis_done_pt done, void *data);
+    void             (*missed)(ngx_str_t *event);
+
     unsigned           told:1;           /* other hosts are */
 } ngx_adm_record_api_t;
 

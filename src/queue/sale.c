@@ -17,6 +17,8 @@
 
 
 static ngx_int_t ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value);
+static ngx_adm_redis_call_t *ngx_adm_sale_around(ngx_str_t *event,
+    ngx_adm_redis_done_pt done, void *data);
 static ngx_int_t ngx_adm_sale_time(ngx_str_t *text, void *field);
 static ngx_int_t ngx_adm_sale_answer(ngx_adm_api_call_t *call, void *value,
     int64_t us);
@@ -32,7 +34,9 @@ static ngx_adm_record_api_t  ngx_adm_sale_api = {
                "\\\"starts\\\": ..., \\\"closes\\\": ...} with times such as "
                "\\\"2026-12-24T20:00:00+09:00\\\" or null, in this order",
     .answer = ngx_adm_sale_answer,
-    .told = 1 };
+    .told = 1,
+    .around = ngx_adm_sale_around,
+    .missed = ngx_adm_sale_unmark };
 
 
 ngx_int_t
@@ -65,11 +69,16 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
         return NGX_DECLINED;
     }
 
-    if (ngx_adm_sale_list) {
-        ngx_adm_sale_list(&call->event);
-    }
-
     return NGX_OK;
+}
+
+
+/* NULL: it can't be listed now */
+
+static ngx_adm_redis_call_t *
+ngx_adm_sale_around(ngx_str_t *event, ngx_adm_redis_done_pt done, void *data)
+{
+    return ngx_adm_sale_list ? ngx_adm_sale_list(event, done, data) : NULL;
 }
 
 

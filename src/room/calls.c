@@ -87,6 +87,7 @@ static void ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc,
     int64_t *v, ngx_adm_room_t *room);
 
 static void ngx_adm_room_calls_mark(ngx_str_t *event);
+static void ngx_adm_room_calls_missing(ngx_str_t *event);
 
 
 static ngx_str_t  ngx_adm_room_calls_events = ngx_string("vwr:active-events");
@@ -267,11 +268,28 @@ ngx_adm_room_calls_list(ngx_adm_redis_done_pt done, void *data)
 }
 
 
-void
-ngx_adm_room_calls_unlist(ngx_str_t *event)
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_unlist(ngx_str_t *event, ngx_adm_redis_done_pt done,
+    void *data)
 {
-    (void) ngx_adm_set_call("SREM", &ngx_adm_room_calls_events,
-                            event, NULL, NULL);
+    return ngx_adm_set_call("SREM", &ngx_adm_room_calls_events, event, done,
+                            data);
+}
+
+
+void
+ngx_adm_room_calls_relist(ngx_str_t *event)
+{
+    ngx_adm_set_add(&ngx_adm_room_calls_events, event,
+                    ngx_adm_room_calls_missing);
+}
+
+
+static void
+ngx_adm_room_calls_missing(ngx_str_t *event)
+{
+    ngx_adm_room_unmark(event);
+    ngx_adm_sale_unmark(event);
 }
 
 
@@ -279,15 +297,17 @@ void
 ngx_adm_room_calls_scheduled(ngx_str_t *event)
 {
     if (ngx_adm_sale_mark(event)) {
-        ngx_adm_room_calls_schedule(event);
+        ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
     }
 }
 
 
-void
-ngx_adm_room_calls_schedule(ngx_str_t *event)
+ngx_adm_redis_call_t *
+ngx_adm_room_calls_schedule(ngx_str_t *event, ngx_adm_redis_done_pt done,
+    void *data)
 {
-    ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
+    return ngx_adm_set_call("SADD", &ngx_adm_room_calls_events, event, done,
+                            data);
 }
 
 

@@ -55,6 +55,11 @@ static void ngx_adm_rooms_list_done(void *data, ngx_int_t rc,
 static void ngx_adm_room_look(redisReply *element);
 static void ngx_adm_room_looked(void *data, ngx_int_t rc, int64_t changed,
     ngx_adm_room_t *room);
+static ngx_uint_t ngx_adm_room_is_stale(ngx_str_t *event,
+    ngx_adm_room_t *room);
+static void ngx_adm_room_unlisted(void *data, ngx_int_t rc, redisReply *reply);
+static void ngx_adm_room_again(void *data, ngx_int_t rc, int64_t changed,
+    ngx_adm_room_t *room);
 static void ngx_adm_rooms_list_end(void);
 
 static void ngx_adm_rooms_on(void);
@@ -372,23 +377,76 @@ ngx_adm_room_looked(void *data, ngx_int_t rc, int64_t changed,
 {
     ngx_adm_errand_t  *errand = data;
 
-    ngx_adm_sale_set_t  set;
-
-    ngx_adm_sale_known(&errand->event, &set);
-
     if (rc != NGX_OK) {
         ngx_adm_rooms_looking.failed = 1;
 
-    } else if (!room->active
-               && set.opens < 0
-               && room->updated - room->changed > NGX_ADM_ROOM_STALE)
+    } else if (ngx_adm_room_is_stale(&errand->event, room)
+               && ngx_adm_room_calls_unlist(&errand->event,
+                                            ngx_adm_room_unlisted, errand)
+                  != NULL)
     {
-        ngx_adm_room_calls_unlist(&errand->event);
+        ngx_adm_rooms_list_end();
+        return;
     }
 
     ngx_adm_errand_free(&ngx_adm_room_looks, errand);
 
     ngx_adm_rooms_list_end();
+}
+
+
+static ngx_uint_t
+ngx_adm_room_is_stale(ngx_str_t *event, ngx_adm_room_t *room)
+{
+    ngx_adm_sale_set_t  set;
+
+    ngx_adm_sale_known(event, &set);
+
+    return !room->active
+           && set.opens < 0
+           && room->updated - room->changed > NGX_ADM_ROOM_STALE;
+}
+
+
+/*
+ * The list is of another slot, and may be at another node: what was set between
+ * the look and the removal is found by another look after it.
+ */
+
+static void
+ngx_adm_room_unlisted(void *data, ngx_int_t rc, redisReply *reply)
+{
+    ngx_adm_errand_t  *errand = data;
+
+    ngx_uint_t             background;
+    ngx_adm_redis_call_t  *call;
+
+    background = ngx_adm_redis_background(ngx_adm_redis, 1);
+
+    call = ngx_adm_room_calls_admin(NGX_ADM_ROOM_CALL_LOOK, 0, &errand->event,
+                                    errand->conf, ngx_adm_room_again, errand);
+
+    ngx_adm_redis_background(ngx_adm_redis, background);
+
+    if (call == NULL) {
+        ngx_adm_room_again(errand, NGX_ERROR, 0, NULL);
+    }
+}
+
+
+static void
+ngx_adm_room_again(void *data, ngx_int_t rc, int64_t changed,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_errand_t  *errand = data;
+
+    /* one that is listed for nothing is looked at again, and no more */
+
+    if (rc != NGX_OK || !ngx_adm_room_is_stale(&errand->event, room)) {
+        ngx_adm_room_calls_relist(&errand->event);
+    }
+
+    ngx_adm_errand_free(&ngx_adm_room_looks, errand);
 }
 
 
