@@ -9,6 +9,10 @@
 -- user, of the session that is on, once
 -- args: user adm seats by
 --
+-- key: of who says it, so that it is about the same session, however late it is
+-- carried out or said again; '': none.  No user's id begins as its field does.
+-- args: key
+--
 -- The answer's adm is up to when entry tokens of the user are refused.
 
 -- @include queue_state_lib.lua
@@ -33,6 +37,13 @@ if adm == 0 then
         or math.max((call('ZSCORE', k.ended, user) or 0) + 0, last)
 end
 
+local mark = ARG.key ~= '' and '\1' .. ARG.key
+local said = mark and call('HGET', k.completed, mark)
+
+if said then
+  adm = said + 0
+end
+
 -- of an earlier life: the data was lost
 if adm > 0 then
   q.live()
@@ -42,7 +53,7 @@ if adm > 0 then
   end
 end
 
-local twice = (' ' .. bought .. ' '):find(' ' .. q.int(adm) .. ' ', 1, true)
+local twice = said or (' ' .. bought .. ' '):find(' ' .. q.int(adm) .. ' ', 1, true)
 
 if ARG.by == '2' and not twice then
   if not slot or slot + 0 <= q.ms and not q.paused and not q.held_inside then
@@ -68,6 +79,11 @@ if counts then
   end
   call('HSET', k.completed, user,
        table.concat(list, ' ', math.max(#list - BOUGHT_MAX + 1, 1)))
+  q.expire(WEEK, k.completed)
+end
+
+if mark and not said and seats > 0 then
+  call('HSET', k.completed, mark, q.int(adm))
   q.expire(WEEK, k.completed)
 end
 

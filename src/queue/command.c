@@ -14,6 +14,7 @@
 #include <ngx_event.h>
 #include <ngx_http.h>
 
+#include "../base/text.h"
 #include "../host/revoked.h"
 #include "../host/settings.h"
 #include "command.h"
@@ -36,11 +37,14 @@ typedef struct {
     ngx_msec_t               pause;
     ngx_str_t                id;
     ngx_str_t                user;
+    ngx_str_t                key;        /* where no session is told by adm */
+    u_char                   digest[NGX_ADM_QUEUE_KEY];
     u_char                   text[1];    /* of both */
 } ngx_adm_order_t;
 
 
 static ngx_adm_order_t *ngx_adm_order(ngx_adm_claims_t *entry);
+static void ngx_adm_order_key(ngx_adm_order_t *order, ngx_adm_claims_t *entry);
 static void ngx_adm_order_send(ngx_event_t *ev);
 static void ngx_adm_order_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
@@ -122,6 +126,10 @@ ngx_adm_order(ngx_adm_claims_t *entry)
     order->user.data = p;
     ngx_memcpy(p, entry->uid.data, entry->uid.len);
 
+    if (entry->adm == 0) {
+        ngx_adm_order_key(order, entry);
+    }
+
     order->adm = entry->adm;
     order->first = ngx_current_msec;
     order->pause = NGX_ADM_ORDER_PAUSE;
@@ -136,6 +144,26 @@ ngx_adm_order(ngx_adm_claims_t *entry)
 }
 
 
+/* when it is repeated the user may have begun another session */
+
+static void
+ngx_adm_order_key(ngx_adm_order_t *order, ngx_adm_claims_t *entry)
+{
+    u_char     digits[2][NGX_INT64_LEN];
+    ngx_str_t  parts[5];
+
+    ngx_str_set(&parts[0], "order");
+    parts[1] = order->id;
+    parts[2] = order->user;
+    parts[3].data = digits[0];
+    parts[3].len = ngx_adm_put_number(digits[0], entry->iat) - digits[0];
+    parts[4].data = digits[1];
+    parts[4].len = ngx_adm_put_number(digits[1], entry->exp) - digits[1];
+
+    ngx_adm_queue_key(&order->key, order->digest, parts, 5);
+}
+
+
 static void
 ngx_adm_order_send(ngx_event_t *ev)
 {
@@ -143,7 +171,7 @@ ngx_adm_order_send(ngx_event_t *ev)
 
     if (ngx_adm_queue_complete(&order->id, order->conf, &order->user,
                                order->adm, order->seats, NGX_ADM_BY_BACKEND,
-                               ngx_adm_order_done, order)
+                               &order->key, ngx_adm_order_done, order)
         == NULL)
     {
         ngx_adm_order_again(order);

@@ -15,6 +15,7 @@
 
 #include "../base/text.h"
 #include "../http/body.h"
+#include "../http/headers.h"
 #include "../http/once.h"
 #include "../http/operator.h"
 #include "../http/respond.h"
@@ -39,6 +40,8 @@ typedef struct {
     ngx_adm_once_t    once;
     ngx_str_t         user;
     ngx_adm_by_e      by;
+    ngx_str_t         key;           /* of the caller; empty: none */
+    u_char            digest[NGX_ADM_QUEUE_KEY];
 } ngx_adm_complete_t;
 
 
@@ -179,9 +182,15 @@ ngx_adm_complete_once(ngx_adm_api_call_t *call)
 }
 
 
+/*
+ * The key goes to Redis as well: what it carried out though nobody was told, or
+ * another host did, is known by it when it is said again.
+ */
+
 static ngx_int_t
 ngx_adm_complete_first(ngx_adm_once_t *once)
 {
+    ngx_str_t              parts[4];
     ngx_adm_api_call_t    *call;
     ngx_adm_complete_t    *complete;
     ngx_adm_redis_call_t  *pending;
@@ -189,9 +198,19 @@ ngx_adm_complete_first(ngx_adm_once_t *once)
     call = once->call;
     complete = once->data;
 
+    if (once->keyed) {
+        parts[0] = ngx_adm_header(call->request, "idempotency-key")->value;
+        ngx_str_set(&parts[1], "complete");
+        parts[2] = call->event;
+        parts[3] = complete->user;
+
+        ngx_adm_queue_key(&complete->key, complete->digest, parts, 4);
+    }
+
     pending = ngx_adm_queue_complete(&call->event, call->conf, &complete->user,
                                      0, call->value, complete->by,
-                                     ngx_adm_complete_done, once);
+                                     &complete->key, ngx_adm_complete_done,
+                                     once);
     if (pending == NULL) {
         ngx_adm_once_drop(once);
 

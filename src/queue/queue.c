@@ -194,7 +194,7 @@ ngx_adm_queue_leave(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 ngx_adm_redis_call_t *
 ngx_adm_queue_complete(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_str_t *user, int64_t adm, int64_t seats, ngx_adm_by_e by,
-    ngx_adm_queue_done_pt done, void *data)
+    ngx_str_t *key, ngx_adm_queue_done_pt done, void *data)
 {
     ngx_adm_args_t         args;
     ngx_adm_queue_call_t  *qc;
@@ -209,6 +209,7 @@ ngx_adm_queue_complete(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     args.number[NGX_ADM_ARG_QUEUE_COMPLETE_ADM] = adm;
     args.number[NGX_ADM_ARG_QUEUE_COMPLETE_SEATS] = seats;
     args.number[NGX_ADM_ARG_QUEUE_COMPLETE_BY] = by;
+    args.argv[NGX_ADM_ARG_QUEUE_COMPLETE_KEY] = *key;
 
     qc->completes = 1;
     qc->wakes = 1;
@@ -218,6 +219,18 @@ ngx_adm_queue_complete(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     }
 
     return ngx_adm_queue_run(&args, qc);
+}
+
+
+void
+ngx_adm_queue_key(ngx_str_t *key, u_char *buf, ngx_str_t *parts, ngx_uint_t n)
+{
+    u_char  hash[NGX_ADM_IDEMPOTENCY_HASH];
+
+    ngx_adm_idempotency_hash(hash, parts, n);
+
+    key->data = buf;
+    key->len = ngx_hex_dump(buf, hash, sizeof(hash)) - buf;
 }
 
 

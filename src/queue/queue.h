@@ -21,6 +21,7 @@
 #include <ngx_core.h>
 
 #include "../host/hold.h"
+#include "../host/idempotency.h"
 #include "../host/sale.h"
 #include "../host/settings.h"
 #include "../redis/script.h"
@@ -157,7 +158,8 @@ ngx_adm_redis_call_t *ngx_adm_queue_leave(ngx_str_t *event,
  * A purchase is done (seats > 0), or the backend has the user leave (0): ends
  * the session of which the user was let in at adm (us; 0: the last one).  It
  * may be said again, and counts once; the answer's adm is up to when entry
- * tokens of the user are refused then.
+ * tokens of the user are refused then.  key: what is said again with it is
+ * about the same session, though the user has begun another one; empty: none.
  */
 typedef enum {
     NGX_ADM_BY_BACKEND = 0,
@@ -167,7 +169,13 @@ typedef enum {
 
 ngx_adm_redis_call_t *ngx_adm_queue_complete(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_str_t *user, int64_t adm, int64_t seats,
-    ngx_adm_by_e by, ngx_adm_queue_done_pt done, void *data);
+    ngx_adm_by_e by, ngx_str_t *key, ngx_adm_queue_done_pt done, void *data);
+
+/* a key of parts, of NGX_ADM_QUEUE_KEY bytes */
+#define NGX_ADM_QUEUE_KEY  (2 * NGX_ADM_IDEMPOTENCY_HASH)
+
+void ngx_adm_queue_key(ngx_str_t *key, u_char *buf, ngx_str_t *parts,
+    ngx_uint_t n);
 
 /* the operator's calls: the answer has size, active, threshold and seats */
 typedef enum {

@@ -160,10 +160,11 @@ sub admin ($self, $what = 'look', $value = 0, $given = -1) {
     return $self->call('admin', $what, $value, $given);
 }
 
-# by: 0 the backend, 1 an operator, 2 the user; adm 0: of the last session
+# by: 0 the backend, 1 an operator, 2 the user; adm 0: of the last session; key:
+# of the caller
 
-sub complete ($self, $user, $adm = 0, $seats = 1, $by = 0) {
-    return $self->call('complete', $user, $adm, $seats, $by);
+sub complete ($self, $user, $adm = 0, $seats = 1, $by = 0, $key = '') {
+    return $self->call('complete', $user, $adm, $seats, $by, $key);
 }
 
 
