@@ -196,11 +196,13 @@ ngx_adm_body_end(ngx_adm_api_call_t *call)
     }
 
     call->body = json_loadb((char *) call->body_text.data, call->body_text.len,
-                            JSON_DECODE_ANY|JSON_ALLOW_NUL, &error);
+                            JSON_DECODE_ANY|JSON_ALLOW_NUL
+                            |JSON_REJECT_DUPLICATES, &error);
 
     if (call->body == NULL) {
         return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST, "INVALID_JSON",
-                                     "The body is not JSON", NULL);
+                                     "The body is not JSON, or has a member "
+                                     "twice", NULL);
     }
 
     rc = call->body_done(call);

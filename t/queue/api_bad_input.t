@@ -136,6 +136,10 @@ my @bodies = (
     [ "{\"a\": \"\xff\"}", '400 INVALID_JSON' ],
     [ "\0", '400 INVALID_JSON' ], [ '{"a": }', '400 INVALID_JSON' ],
     [ '[' x 4000, '400 INVALID_JSON' ],
+    [ '{"a": 1, "a": 1}', '400 INVALID_JSON' ],
+    [ '{"a": {"b": 1, "b": 2}}', '400 INVALID_JSON' ],
+    [ '{"a": 1, "\u0061": 2}', '400 INVALID_JSON' ],
+    [ '{"a": {"a": 1}, "b": {"a": 1}}', '200 ' ],
     [ '[' x 2000 . ']' x 2000, '200 ' ],
     [ "\x1f\x8b\x08\x00", '400 INVALID_JSON' ],
 );

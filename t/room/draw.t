@@ -299,6 +299,9 @@ subtest 'a beacon' => sub {
         for '', 'xyz', 'ab', 'ab' x 65, 'abc' x 11;
     is operator(0, POST => "draw/$event")->json->{code}, 'INVALID_BEACON',
         'no body';
+    is operator(0, POST => "draw/$event",
+                body => qq({"beacon":"$value","beacon":"$value"}))
+       ->status, 400, 'not twice';
     is request($site->port, POST => "/api/admin/vwr/draw/$event",
                json => { beacon => $value })->status, 401, 'nobody sets it';
 
