@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/crowd.h"
 #include "../base/rfc3339.h"
 #include "../base/text.h"
 #include "../host/room_state.h"
@@ -140,6 +141,10 @@ ngx_adm_sale_refuse(ngx_http_request_t *r, ngx_str_t *event,
     poll = ngx_max(ngx_adm_sale_next_poll(&sale, poll, room.next),
                    NGX_ADM_SALE_POLL);
 
+    if (sale.phase == NGX_ADM_PHASE_BEFORE) {
+        poll = ngx_max(ngx_adm_sale_early_poll(event, &sale), poll);
+    }
+
     ngx_str_null(&to);
 
     if (ngx_adm_told_member(r, event, &sale, &member) != NGX_OK
@@ -250,4 +255,27 @@ ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
     }
 
     return rest + 1 + ngx_random() % poll;
+}
+
+
+ngx_uint_t
+ngx_adm_sale_early_poll(ngx_str_t *event, ngx_adm_sale_t *sale)
+{
+    ngx_uint_t        wait, rate;
+    ngx_core_conf_t  *ccf;
+
+    static ngx_adm_crowd_t  crowds[NGX_ADM_CROWDS];
+
+    ccf = (ngx_core_conf_t *) ngx_get_conf(ngx_cycle->conf_ctx,
+                                           ngx_core_module);
+
+    rate = NGX_ADM_SALE_PEOPLE / NGX_ADM_SALE_POLL
+           / ngx_max(ccf->worker_processes, 1);
+
+    wait = ngx_adm_crowd_wait(crowds,
+                              ngx_murmur_hash2(event->data, event->len),
+                              ngx_current_msec, ngx_max(rate, 1));
+
+    return ngx_adm_sale_next_poll(sale, wait, wait > NGX_ADM_SALE_POLL
+                                              ? NGX_ADM_SALE_PEOPLE + 1 : 0);
 }

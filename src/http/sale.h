@@ -56,5 +56,9 @@ ngx_int_t ngx_adm_sale_json(ngx_pool_t *pool, ngx_adm_sale_t *sale,
 ngx_uint_t ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll,
     int64_t people);
 
+/* the same of an event that has not opened, whose people nobody counted: by how
+   many come to this host; for those who ask alone */
+ngx_uint_t ngx_adm_sale_early_poll(ngx_str_t *event, ngx_adm_sale_t *sale);
+
 
 #endif /* _NGX_ADM_HTTP_SALE_H_INCLUDED_ */

@@ -223,7 +223,7 @@ ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
     }
 
     return ngx_adm_nojs_send(nojs, "before", NGX_HTTP_OK,
-                             ngx_adm_sale_next_poll(sale, 0, 0));
+                             ngx_adm_sale_early_poll(&nojs->call->event, sale));
 }
 
 

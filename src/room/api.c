@@ -258,7 +258,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
         == NGX_ADM_PHASE_BEFORE)
     {
         ngx_sprintf(poll, ",\"nextPoll\":%ui%Z",
-                    ngx_adm_sale_next_poll(&sale, 0, 0));
+                    ngx_adm_sale_early_poll(&call->event, &sale));
     }
 
     /* of one never heard of all is 0 */
