@@ -6,6 +6,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
+use IO::Handle;
 use Time::HiRes qw(time);
 
 use Admission::HTTP;
@@ -94,6 +95,9 @@ my $dir = test_dir;
 
 sub load ($name) {
     return Admission::Process->start(name => $name, code => sub {
+        open my $done, '>', "$dir/$name.done" or die;
+        $done->autoflush;
+
         my $swarm = Admission::Swarm->new(connections => 20, keepalive => 0);
         my ($n, $looked, $stop, %count) = (0, 0, 0);
 
@@ -106,6 +110,7 @@ sub load ($name) {
                             [ Authorization => "Bearer $user",
                               'Content-Length' => 0 ], sub ($r) {
                 $count{ $r->status || $r->error }++;
+                print $done '.' if $r->status == 200;
                 $ask->() if !$stop;
             });
         };
@@ -134,8 +139,15 @@ sub counts ($name, $load) {
 
 
 my $load = load('load');
+my $done = 0;
 
 for my $size (qw(24m 4m 16m)) {
+
+    # however busy the machine is, the others are at it
+
+    ok((wait_until { (-s "$dir/load.done" // 0) > $done + $queues } 120),
+       'others come and go');
+    $done = -s "$dir/load.done";
 
     # some leave while it is copied, others have just done so
 

@@ -126,7 +126,7 @@ sub reload ($self, %opt) {
 
     wait_until {
         $self->{workers} <= grep { !$old{$_} } $self->worker_pids
-    } 10 or croak 'no new workers after the reload: ' . $self->error_log;
+    } 30 or croak 'no new workers after the reload: ' . $self->error_log;
 
     $self->wait_old_workers($wait, keys %old) if $wait;
 }
