@@ -164,7 +164,14 @@ start({
       gathered(body);
       return true;
     }
-    if (!(body.position > 0)) return false;
+    if (!(body.position > 0)) {
+      if (!(body.ahead >= 0 || body.requestId)) return false;
+
+      // it came with the start, and is a lot or not in a moment
+
+      next(1);
+      return true;
+    }
 
     // Who waits is one of them.  A new ticket knows its number alone, and may be
     // of those who are called; of a number that was passed over nobody is ahead,

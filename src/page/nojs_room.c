@@ -384,6 +384,12 @@ ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
     ngx_str_t  lot, lots;
 
     if (standing->lot == 0) {
+
+        if (standing->undrawn) {
+            /* whether it is one is not known yet */
+            ngx_str_set(text, "\xe2\x80\x93");
+        }
+
         return NGX_OK;
     }
 

@@ -13,6 +13,7 @@
 #include <ngx_http.h>
 
 #include "../base/clock.h"
+#include "../host/sale.h"
 #include "lot.h"
 
 
@@ -35,6 +36,8 @@ typedef struct {
 
 
 static ngx_adm_lot_kept_t *ngx_adm_lot_kept(ngx_str_t *event);
+static ngx_uint_t ngx_adm_lot_is_late(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, int64_t at);
 static ngx_int_t ngx_adm_lot_draw(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_room_t *room, ngx_adm_draw_t **draw);
 
@@ -268,7 +271,34 @@ ngx_adm_lot_standing(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     standing->undrawn = 1;
     standing->waits = 1;
 
+    if (!ngx_adm_draw_counted(room)
+        && ngx_adm_lot_is_late(event, conf, standing->at))
+    {
+        standing->lot = 0;
+    }
+
     return NGX_OK;
+}
+
+
+/*
+ * Whether a ticket was given out at or after the start, by times that were set
+ * before it: most likely it is no lot, but that is not sure before the lots are
+ * counted for good.
+ */
+
+static ngx_uint_t
+ngx_adm_lot_is_late(ngx_str_t *event, ngx_adm_event_conf_t *conf, int64_t at)
+{
+    int64_t             starts;
+    ngx_adm_sale_set_t  set;
+
+    ngx_adm_sale_known(event, &set);
+
+    starts = (set.opens >= 0) ? ngx_max(set.opens, set.starts)
+                              : ngx_max(conf->opens, conf->starts);
+
+    return starts && at >= starts && at >= set.version;
 }
 
 

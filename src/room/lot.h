@@ -53,7 +53,8 @@ void ngx_adm_lot_text(ngx_adm_standing_t *standing, u_char *text);
 
 /*
  * Sets what a lot makes of a standing: lot and undrawn, or the position and the
- * time that it has by the draw.  NGX_ERROR: OpenSSL failed.
+ * time that it has by the draw; undrawn without lot: whether it is one is not
+ * known yet.  NGX_ERROR: OpenSSL failed.
  */
 ngx_int_t ngx_adm_lot_standing(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_standing_t *standing);
