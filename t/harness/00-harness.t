@@ -86,6 +86,27 @@ done_testing;
 END
 }
 
+# whose directory is kept, of those that fail
+
+for my $ends ('pass; run("false")', 'fail', 'pass; die "ouch"',
+              'pass; sub A::end { "ill" } Admission::Test::register(bless {}, "A")')
+{
+    my (undef, $output) = inner(<<END, TEST_KEEP => 'failed');
+diag('in ' . test_dir);
+$ends;
+done_testing;
+END
+
+    my ($dir) = $output =~ /^# in (.*)/m;
+    my $kept = $output =~ /^# kept \Q$dir\E$/m;
+
+    is !!-d $dir, $ends !~ /^pass; run/, "kept if it failed: $ends"
+        or diag $output;
+    is !!$kept, !!-d $dir, 'and its name is said';
+
+    File::Path::remove_tree($dir);
+}
+
 fails 'a process left behind', qr/left behind: \d+ .*sleep/, <<'END';
 Admission::Process->start(name => 'x', code => sub {
     exec 'sleep', 100 if !fork;

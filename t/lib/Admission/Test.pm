@@ -77,9 +77,10 @@ sub sources ($ext = 'c') {
 }
 
 
-# The directory of this test, removed at the end unless TEST_KEEP is set.  All
-# that the test starts has it, or a directory in it, as working directory:
-# that is how processes left behind are found.
+# The directory of this test, removed at the end unless TEST_KEEP is set: with
+# "failed" it is kept of a test that failed.  All that the test starts has it, or
+# a directory in it, as working directory: that is how processes left behind are
+# found.
 
 sub test_dir () {
     $dir //= Cwd::abs_path(
@@ -320,7 +321,7 @@ sub register ($thing) {
 }
 
 
-sub end () {
+sub end ($status = 0) {
     return @problems if $ended++;
 
     # the latest first; all of them, whatever one of them does
@@ -336,7 +337,7 @@ sub end () {
             kill KILL => $process->{pid};
         }
 
-        if ($ENV{TEST_KEEP}) {
+        if (keep($status)) {
             Test::More::diag("kept $dir");
 
         } else {
@@ -345,6 +346,14 @@ sub end () {
     }
 
     return @problems;
+}
+
+
+sub keep ($status) {
+    my $keep = $ENV{TEST_KEEP} // '';
+
+    return $keep if $keep ne 'failed';
+    return @problems || $status || !Test::More->builder->is_passing;
 }
 
 
@@ -385,7 +394,7 @@ $SIG{PIPE} = 'IGNORE';
 END {
     if ($$ == $owner) {
         my $status = $?;
-        my @found = end();
+        my @found = end($status);
 
         Test::More::diag("at the end: $_") for @found;
         $? = $status || (@found ? 1 : 0);
