@@ -189,31 +189,38 @@ is_deeply([ sort @names ], [ sort keys %alert ], 'each alert has a test');
 my ($status, $output) = run('promtool', 'check', 'rules', $rules);
 is($status, 0, 'promtool check rules') or diag $output;
 
-# descriptions are not compared: in the rules that are tested there are none
-write_file(test_dir . '/rules.yml',
-           $text =~ s/^ +annotations:\n(?:^ {10,}.*\n)+//mgr);
+# Each rule by itself, or all of them would be computed for each test.
+# Descriptions are not compared: in the rules that are tested there are none.
 
-my @tests = map {
+my ($head, @rules) = split /^(?= +- alert: )/m,
+                     $text =~ s/^ +annotations:\n(?:^ {10,}.*\n)+//mgr;
+
+is(scalar @rules, scalar @names, 'the rules are taken apart');
+write_file(test_dir . "/$names[$_].yml", $head . $rules[$_]) for 0 .. $#rules;
+
+my %tests = map {
     my ($labels, $fires, @not) = $alert{$_}->@*;
     my $name = $_;
-    (alert_test($name, $labels, $fires), map { alert_test($name, undef, $_) } @not)
+    ($name => [ alert_test($name, $labels, $fires),
+                map { alert_test($name, undef, $_) } @not ])
 } sort keys %alert;
 
-($status, $output) = test_rules(@tests);
+($status, $output) = test_rules(%tests);
 is($status, 0, 'each alert fires, and is silent otherwise') or diag $output;
 
 # and these tests can fail: with what is expected the other way round each does
-my @reversed = map {
+my %reversed = map {
     my ($labels, $fires, @not) = $alert{$_}->@*;
     my $name = $_;
-    (alert_test($name, undef, $fires),
-     map { alert_test($name, $labels, $_) } @not)
+    ($name => [ alert_test($name, undef, $fires),
+                map { alert_test($name, $labels, $_) } @not ])
 } sort keys %alert;
 
-($status, $output) = test_rules(@reversed);
-is(scalar(() = $output =~ /^ +alertname: \w+, time: 18m/mg),
-   scalar @reversed, 'all ' . @reversed . ' of them fail if reversed')
-    or diag $output;
+my $all = map { @$_ } values %reversed;
+
+($status, $output) = test_rules(%reversed);
+is(scalar(() = $output =~ /^ +alertname: \w+, time: 18m/mg), $all,
+   "all $all of them fail if reversed") or diag $output;
 
 # what an alert does after 18 minutes; labels undef: nothing
 
@@ -237,13 +244,16 @@ $expected
 END
 }
 
-sub test_rules (@tests) {
-    my $file = write_file(test_dir . '/test.yml', join '', <<END, @tests);
-rule_files: [rules.yml]
+sub test_rules (%tests) {
+    my @files = map {
+        write_file(test_dir . "/test-$_.yml", join '', <<END, $tests{$_}->@*)
+rule_files: [$_.yml]
 evaluation_interval: 20s
 tests:
 END
-    return run('promtool', 'test', 'rules', $file);
+    } sort keys %tests;
+
+    return run('promtool', 'test', 'rules', @files);
 }
 
 
