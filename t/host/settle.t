@@ -19,15 +19,16 @@ my $site = Admission::Site->start(
               . join('', map { " e$_ threshold=1000;" } 1 .. $n),
     server => 'location = /metrics { admission_metrics; }');
 
-sub check ($event, $user) {
-    my $r = request($site->port, POST => "/api/queue/check/e$event",
-                    bearer => $site->user($user));
-    return $r->json->{status} // 'none: ' . $r->status;
+sub check ($event, $user, $by = Admission::HTTP->connect($site->port)) {
+    my $r = $by->request(POST => "/api/queue/check/e$event",
+                         bearer => $site->user($user));
+    return ($r->json // {})->{status} // 'none: ' . $r->status;
 }
 
 sub round ($user) {
+    my $by = Admission::HTTP->connect($site->port);
     my %is;
-    $is{ check($_, "$user$_") }++ for 1 .. $n;
+    $is{ check($_, "$user$_", $by) }++ for 1 .. $n;
     return \%is;
 }
 
