@@ -11,7 +11,6 @@ use Admission::JWT;
 use Admission::Redis;
 use Admission::Waiting;
 use IO::Socket::INET;
-use Time::HiRes qw(time);
 
 my $ca = Admission::Certs->new('ca');
 my $redis = Admission::Redis->start(
@@ -90,9 +89,9 @@ sub waiting ($site) {
 }
 
 sub gone_after (@pids) {
-    my $start = time;
+    my $took = stopwatch;
     wait_until { !grep { alive($_) } @pids } 30 or diag('they stay');
-    return time - $start;
+    return $took->();
 }
 
 # What NGINX's master says of a worker that it waited a second for is no fault
@@ -139,10 +138,10 @@ for my $tls (0, 1) {
         my $site = site(@url);
         my $nginx = $site->nginx;
         my @requests = waiting($site);
-        my $start = time;
+        my $took = stopwatch;
 
         $nginx->stop;
-        cmp_ok time - $start, '<', 5 * slow, 'at once';
+        cmp_ok $took->(), '<', 5 * slow, 'at once';
         $redis->sigcont;
 
         is alerts($nginx), '', 'no alert';

@@ -243,10 +243,11 @@ sub least ($times, $measure) {
 }
 
 sub until_gone (@pids) {
-    my $start = time;
+    my $took = stopwatch;
     wait_until { !grep { alive($_) } @pids } 20;
-    note(sprintf 'gone after %.2f s', time - $start);
-    return time - $start;
+    my $seconds = $took->();
+    note(sprintf 'gone after %.2f s', $seconds);
+    return $seconds;
 }
 
 sub reload_seconds ($nginx = $nginx) {

@@ -11,7 +11,6 @@ use Admission::Stream;
 use Admission::Waiting;
 use IO::Socket::INET;
 use Socket qw(SOL_SOCKET SO_RCVBUF pack_sockaddr_in inet_aton);
-use Time::HiRes qw(time);
 
 my $site = waiting_site(
     workers => 1, timeout => '5s', events => 'default vwr_rate=0;',
@@ -119,7 +118,7 @@ wait_until { metric('streams') == 149 };
 $h2->headers(1, 'GET', $path);
 ok $h2->part(1, qr/\n\n/), 'one over HTTP/2 among them';
 
-my $since = time;
+my $took = stopwatch;
 
 $nginx->reload(wait => 0);
 
@@ -131,7 +130,7 @@ like $h2->body(1), qr/\ndata: \{"status":"reconnect"\}\n\n$/,
     'over HTTP/2 as well';
 $h2->close;
 ok((wait_until { !$nginx->old_worker_pids } 10), 'the old worker is gone');
-cmp_ok time - $since, '<', 5 * slow, 'soon';
+cmp_ok $took->(), '<', 5 * slow, 'soon';
 
 my @retries = sort { $a <=> $b } map { $_->retry } @streams;
 my @seconds;

@@ -153,14 +153,14 @@ cmp_ok min(@late), '<', 1.5 * slow, 'within a second or so';
 
 # ---- a reload
 
-my $since = time;
+my $took = stopwatch;
 
 $site->nginx->reload(wait => 0);
 ok attend(sub { !%stream }), 'all are ended';
 is $left, $most, 'and told to come again';
 ok((wait_until { !$site->nginx->old_worker_pids } 10),
    'the old worker is gone');
-cmp_ok time - $since, '<', 10 * slow, 'soon';
+cmp_ok $took->(), '<', 10 * slow, 'soon';
 
 my @second;
 $second[$_ / 1000]++ for @retry;

@@ -67,6 +67,7 @@ sub come ($self, $n, $seconds) {
         my $user = { id => $id, state => 'new', admissions => 0,
                      token => $self->{site}->user($id) };
         $self->{user}{$id} = $user;
+        push $self->{under_way}->@*, $user;
         $self->later(rand $seconds, $user, 'poll');
     }
 }
@@ -98,10 +99,20 @@ sub run ($self, $timeout, $until = undef) {
 
     my $done = $self->{swarm}->run(
         timeout => $timeout,
-        until => $until // sub { !$self->in_state(qw(new waiting in away))
-                                 && !$self->goes_on });
+        until => $until // sub { $self->all_done && !$self->goes_on });
     $self->look;
     return $done;
+}
+
+
+# Asked after each answer: a look at one of those who may still be under way.
+
+sub all_done ($self) {
+    my $under_way = $self->{under_way};
+
+    pop @$under_way
+        while @$under_way && $under_way->[-1]{state} =~ /^(?:left|done)$/;
+    return !@$under_way;
 }
 
 

@@ -22,7 +22,7 @@ use File::Spec;
 use File::Temp ();
 use IO::Socket::INET;
 use JSON::PP ();
-use List::Util qw(max);
+use List::Util qw(max min);
 use POSIX ();
 use Test::More ();
 use Time::HiRes qw(time sleep);
@@ -127,15 +127,17 @@ sub slow () {
 # The one loop that waits: runs the block until it returns something true,
 # which is returned, or until the time is over, then returns the last value:
 # of a run that began after it, since the test itself may have stood still.
+# The longer it took, the less often it looks: what waits leaves the processors
+# to others, and is late by a fiftieth.
 
 sub wait_until :prototype(&;$) ($block, $timeout = 10) {
-    my $end = time + $timeout * slow;
+    my $start = time;
 
     while (1) {
-        my $over = time > $end;
+        my $waited = time - $start;
         my $value = $block->();
-        return $value if $value || $over;
-        sleep 0.01;
+        return $value if $value || $waited > $timeout * slow;
+        sleep 0.01 + min(0.04, $waited / 50);
     }
 }
 
@@ -143,10 +145,12 @@ sub wait_until :prototype(&;$) ($block, $timeout = 10) {
 # For how soon something is done that is done at once: what it returns says how
 # many seconds have passed since, or from then to a time.  Not those in which
 # one of the test's processes would have run, and others had the processors: of
-# the one that waited longest, since they wait at the same time.
+# the one that waited longest, since they wait at the same time.  It starts when
+# it knows how long each has waited before: others may have them meanwhile.
 
 sub stopwatch () {
-    my ($start, %before) = (time, waits());
+    my %before = waits();
+    my $start = time;
 
     return sub ($until = time) {
         my %now = waits();
