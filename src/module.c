@@ -16,6 +16,7 @@
 #include "gate/join.h"
 #include "host/category.h"
 #include "host/doubt.h"
+#include "host/follow_worker.h"
 #include "host/schedule.h"
 #include "host/tally.h"
 #include "host/touch.h"
@@ -436,6 +437,7 @@ ngx_adm_exit_process(ngx_cycle_t *cycle)
         return;
     }
 
+    ngx_adm_follow_flush();
     ngx_adm_schedule_stop();
     ngx_adm_redis_close(ngx_adm_redis);
 }

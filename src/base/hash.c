@@ -102,3 +102,34 @@ ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len)
 
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
+
+
+uint32_t
+ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data, size_t len)
+{
+    uint64_t  hash, word;
+
+    hash = key->k0 ^ len;
+
+    for ( /* void */ ; len > sizeof(uint64_t); len -= sizeof(uint64_t)) {
+        ngx_memcpy(&word, data, sizeof(uint64_t));
+        data += sizeof(uint64_t);
+
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+        hash ^= hash >> 29;
+    }
+
+    word = 0;
+
+    while (len--) {
+        word = (word << 8) | data[len];
+    }
+
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+
+    /* the last bytes are in the upper bits of it alone */
+
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15ULL;
+
+    return (uint32_t) (hash >> 32);
+}

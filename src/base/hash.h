@@ -28,4 +28,12 @@ ngx_int_t ngx_adm_hash_key(ngx_adm_hash_key_t *key);
 uint64_t ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len);
 
 
+/*
+ * A few instructions, for what nobody gains anything by: two texts with the
+ * same one can be found.
+ */
+uint32_t ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data,
+    size_t len);
+
+
 #endif /* _NGX_ADM_BASE_HASH_H_INCLUDED_ */

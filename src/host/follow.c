@@ -66,6 +66,8 @@ static ngx_adm_follow_node_t *ngx_adm_follow_find_locked(ngx_adm_zone_t *zone,
 static ngx_adm_follow_node_t *ngx_adm_follow_new_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en);
 static ngx_uint_t ngx_adm_follow_evict_locked(ngx_adm_zone_t *zone);
+static ngx_adm_follow_node_t *ngx_adm_follow_measured_locked(
+    ngx_adm_zone_t *zone, ngx_str_t *event);
 static void ngx_adm_follow_full(ngx_str_t *event);
 static ngx_uint_t ngx_adm_follow_is_due(ngx_adm_follow_node_t *fn);
 static void ngx_adm_follow_draw(ngx_adm_follow_node_t *fn);
@@ -224,24 +226,81 @@ ngx_adm_follow_evict_locked(ngx_adm_zone_t *zone)
 }
 
 
-uint32_t
-ngx_adm_follow_hash(ngx_str_t *who)
-{
-    return (uint32_t) ngx_adm_hash(&ngx_adm_zone->sh->hash_key, who->data,
-                                   who->len);
-}
-
-
-ngx_int_t
-ngx_adm_follow_begin(ngx_str_t *event, uint32_t user, ngx_msec_t since)
+void
+ngx_adm_follow_open(ngx_str_t *event, uint32_t user, ngx_msec_t since)
 {
     ngx_adm_zone_t         *zone;
-    ngx_adm_event_node_t   *en;
     ngx_adm_follow_node_t  *fn;
 
     zone = ngx_adm_zone;
 
     ngx_adm_zone_lock(zone);
+
+    fn = ngx_adm_follow_measured_locked(zone, event);
+
+    if (fn) {
+        ngx_adm_measure_begin_locked(&fn->measure, user, since);
+    }
+
+    ngx_adm_zone_unlock(zone);
+
+    if (fn == NULL) {
+        ngx_adm_follow_full(event);
+    }
+}
+
+
+void
+ngx_adm_follow_close(ngx_str_t *event, uint32_t user, ngx_msec_t since)
+{
+    ngx_adm_zone_t         *zone;
+    ngx_adm_follow_node_t  *fn;
+
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    fn = ngx_adm_follow_find_locked(zone, event);
+
+    if (fn) {
+        ngx_adm_measure_end_locked(&fn->measure, user, since);
+    }
+
+    ngx_adm_zone_unlock(zone);
+}
+
+
+void
+ngx_adm_follow_add(ngx_str_t *event, ngx_adm_sample_t *samples, ngx_uint_t n)
+{
+    ngx_adm_zone_t         *zone;
+    ngx_adm_follow_node_t  *fn;
+
+    zone = ngx_adm_zone;
+
+    ngx_adm_zone_lock(zone);
+
+    fn = ngx_adm_follow_measured_locked(zone, event);
+
+    if (fn) {
+        ngx_adm_measure_add_locked(&fn->measure, samples, n);
+    }
+
+    ngx_adm_zone_unlock(zone);
+
+    if (fn == NULL) {
+        ngx_adm_follow_full(event);
+    }
+}
+
+
+/* now; NULL: there is no room */
+
+static ngx_adm_follow_node_t *
+ngx_adm_follow_measured_locked(ngx_adm_zone_t *zone, ngx_str_t *event)
+{
+    ngx_adm_event_node_t   *en;
+    ngx_adm_follow_node_t  *fn;
 
     en = ngx_adm_event_lookup_locked(zone, event);
     fn = ngx_adm_follow_of_locked(zone, en);
@@ -250,26 +309,17 @@ ngx_adm_follow_begin(ngx_str_t *event, uint32_t user, ngx_msec_t since)
         en = en ? en : ngx_adm_event_add_locked(zone, event, 0);
         fn = en ? ngx_adm_follow_new_locked(zone, en) : NULL;
 
-        if (fn) {
-            ngx_adm_name_locked(zone, en);
+        if (fn == NULL) {
+            return NULL;
         }
+
+        ngx_adm_name_locked(zone, en);
     }
 
-    if (fn) {
-        fn->used = ngx_current_msec;
-        fn->busy = ngx_adm_mark_now();
+    fn->used = ngx_current_msec;
+    fn->busy = ngx_adm_mark_now();
 
-        ngx_adm_measure_begin_locked(&fn->measure, user, since);
-    }
-
-    ngx_adm_zone_unlock(zone);
-
-    if (fn == NULL) {
-        ngx_adm_follow_full(event);
-        return NGX_DECLINED;
-    }
-
-    return NGX_OK;
+    return fn;
 }
 
 
@@ -288,28 +338,6 @@ ngx_adm_follow_full(ngx_str_t *event)
                   "admission: the zone has no room to measure the backend "
                   "of event \"%V\", which is not followed: make "
                   "\"admission_zone\" larger", event);
-}
-
-
-void
-ngx_adm_follow_end(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample)
-{
-    ngx_adm_zone_t         *zone;
-    ngx_adm_follow_node_t  *fn;
-
-    zone = ngx_adm_zone;
-
-    ngx_adm_zone_lock(zone);
-
-    fn = ngx_adm_follow_find_locked(zone, event);
-
-    if (fn) {
-        ngx_adm_measure_end_locked(&fn->measure, conf->backend_latency, user,
-                                   since, sample);
-    }
-
-    ngx_adm_zone_unlock(zone);
 }
 
 

@@ -62,15 +62,14 @@ extern ngx_adm_zone_part_t  ngx_adm_follow_part;
 /* All of these take the lock. */
 
 /*
- * A request of who it is, by a hash, is under way.  NGX_DECLINED: the zone has
- * no room, which the log is told.  It has an answer, which sample NULL leaves
- * out.
+ * Of follow_worker.c.  A request of the user, by a hash, is under way, since
+ * then, and is no more; so many answers there were.  The zone may have no room,
+ * which the log is told.
  */
-uint32_t ngx_adm_follow_hash(ngx_str_t *who);
-ngx_int_t ngx_adm_follow_begin(ngx_str_t *event, uint32_t user,
-    ngx_msec_t since);
-void ngx_adm_follow_end(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample);
+void ngx_adm_follow_open(ngx_str_t *event, uint32_t user, ngx_msec_t since);
+void ngx_adm_follow_close(ngx_str_t *event, uint32_t user, ngx_msec_t since);
+void ngx_adm_follow_add(ngx_str_t *event, ngx_adm_sample_t *samples,
+    ngx_uint_t n);
 
 /* the schedule looks after the event, if it is followed: so this host hears of
    it, though others have its requests */

@@ -26,10 +26,8 @@
 
 
 static void ngx_adm_measure_roll(ngx_adm_measure_t *m);
-static void ngx_adm_measure_close(ngx_adm_measure_t *m,
-    ngx_adm_measure_user_t *mu, ngx_msec_t since);
 static void ngx_adm_measure_count(ngx_adm_measure_t *m,
-    ngx_adm_measure_user_t *mu, ngx_adm_sample_t *sample, ngx_uint_t slow);
+    ngx_adm_sample_t *sample);
 static void ngx_adm_measure_top_drop(ngx_adm_measure_top_t *top);
 static void ngx_adm_measure_top_begin(ngx_adm_measure_top_t *top);
 static ngx_uint_t ngx_adm_measure_top_take(ngx_adm_measure_top_t *top);
@@ -81,35 +79,19 @@ ngx_adm_measure_begin_locked(ngx_adm_measure_t *m, uint32_t user,
 }
 
 
-void
-ngx_adm_measure_end_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
-    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample)
-{
-    ngx_uint_t               slow;
-    ngx_adm_measure_user_t  *mu;
-
-    mu = &m->users[user % NGX_ADM_MEASURE_USERS];
-
-    ngx_adm_measure_close(m, mu, since);
-
-    if (sample) {
-        slow = (latency && sample->timed && sample->time > latency);
-
-        ngx_adm_measure_roll(m);
-        ngx_adm_measure_count(m, mu, sample, slow);
-    }
-}
-
-
 /*
  * Since when the others are under way is not known: it is said too late rather
  * than too early.
  */
 
-static void
-ngx_adm_measure_close(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
+void
+ngx_adm_measure_end_locked(ngx_adm_measure_t *m, uint32_t user,
     ngx_msec_t since)
 {
+    ngx_adm_measure_user_t  *mu;
+
+    mu = &m->users[user % NGX_ADM_MEASURE_USERS];
+
     if (mu->open) {
         mu->open--;
         m->open--;
@@ -117,6 +99,20 @@ ngx_adm_measure_close(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
         if (mu->since == (uint32_t) since) {
             mu->since = (uint32_t) ngx_current_msec;
         }
+    }
+}
+
+
+void
+ngx_adm_measure_add_locked(ngx_adm_measure_t *m, ngx_adm_sample_t *samples,
+    ngx_uint_t n)
+{
+    ngx_uint_t  i;
+
+    ngx_adm_measure_roll(m);
+
+    for (i = 0; i < n; i++) {
+        ngx_adm_measure_count(m, &samples[i]);
     }
 }
 
@@ -180,12 +176,13 @@ ngx_adm_measure_roll(ngx_adm_measure_t *m)
 
 
 static void
-ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
-    ngx_adm_sample_t *sample, ngx_uint_t slow)
+ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_sample_t *sample)
 {
-    ngx_adm_measured_t  *sums;
+    ngx_adm_measured_t      *sums;
+    ngx_adm_measure_user_t  *mu;
 
     sums = &m->sums;
+    mu = &m->users[sample->user % NGX_ADM_MEASURE_USERS];
 
     ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
     ngx_adm_measure_add(sums->requests, NGX_MAX_INT32_VALUE);
@@ -205,7 +202,7 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_measure_user_t *mu,
         m->failed.most = ngx_max(m->failed.most, mu->failed);
     }
 
-    if (slow) {
+    if (sample->slow) {
         mu->slow++;
         m->slow.most = ngx_max(m->slow.most, mu->slow);
     }

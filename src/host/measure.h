@@ -33,8 +33,10 @@ typedef struct {
     ngx_msec_t   time;                   /* ms to the header, or until it was
                                             given up */
     ngx_uint_t   retry;                  /* of a 503: s; 0: it said nothing */
+    uint32_t     user;                   /* a hash of who asked */
     unsigned     failed:1;
-    unsigned     timed:1;                /* the time tells something */
+    unsigned     timed:1;                /* the time tells something, and */
+    unsigned     slow:1;                 /* is longer than backend_latency= */
 } ngx_adm_sample_t;
 
 
@@ -105,20 +107,23 @@ typedef struct {
 
 ngx_uint_t ngx_adm_measure_bin(ngx_msec_t ms);
 
-/*
- * A request of the user, by a hash, is under way, since then.  It has an
- * answer, which sample NULL leaves out.  latency: ms over which one is slow; 0:
- * none is.
- */
+/* a request of the user, by a hash, is under way since then, and is no more */
 void ngx_adm_measure_begin_locked(ngx_adm_measure_t *m, uint32_t user,
     ngx_msec_t since);
-void ngx_adm_measure_end_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
-    uint32_t user, ngx_msec_t since, ngx_adm_sample_t *sample);
+void ngx_adm_measure_end_locked(ngx_adm_measure_t *m, uint32_t user,
+    ngx_msec_t since);
+
+/* so many answers there were */
+void ngx_adm_measure_add_locked(ngx_adm_measure_t *m,
+    ngx_adm_sample_t *samples, ngx_uint_t n);
 
 /* so many workers were killed: who was under way there is not known */
 void ngx_adm_measure_deaths_locked(ngx_adm_measure_t *m, ngx_uint_t deaths);
 
-/* what was measured, which begins anew */
+/*
+ * What was measured, which begins anew.  latency: backend_latency=, ms; 0:
+ * there is none.
+ */
 void ngx_adm_measure_take_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
     ngx_adm_measured_t *measured);
 

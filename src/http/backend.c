@@ -22,7 +22,7 @@
 #include <ngx_http.h>
 
 #include "../base/address.h"
-#include "../host/follow.h"
+#include "../host/follow_worker.h"
 #include "backend.h"
 #include "headers.h"
 
@@ -45,19 +45,17 @@
 
 
 struct ngx_adm_backend_s {
-    ngx_str_t              event;
-    ngx_adm_event_conf_t  *conf;
-    uint32_t               user;
-    ngx_msec_t             since;
-    ngx_uint_t             states;       /* of servers tried before */
-    unsigned               open:1;
-    unsigned               body:1;       /* the request has one */
-    unsigned               waits:1;      /* for the end of it */
+    ngx_adm_follow_request_t   request;
+    ngx_adm_event_conf_t      *conf;
+    ngx_uint_t                 states;   /* of servers tried before */
+    unsigned                   open:1;
+    unsigned                   body:1;   /* the request has one */
+    unsigned                   waits:1;  /* for the end of it */
 };
 
 
 static ngx_uint_t ngx_adm_backend_body(ngx_http_request_t *r);
-static ngx_int_t ngx_adm_backend_ask(ngx_adm_backend_t *backend);
+static void ngx_adm_backend_ask(ngx_adm_backend_t *backend);
 static ngx_int_t ngx_adm_backend_sample(ngx_http_request_t *r,
     ngx_adm_backend_t *backend, ngx_adm_sample_t *sample);
 static ngx_http_upstream_state_t *ngx_adm_backend_state(ngx_http_request_t *r,
@@ -92,15 +90,9 @@ ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
             return NGX_OK;
         }
 
-        if (!backend->waits) {
-            ngx_adm_follow_end(&backend->event, backend->conf, backend->user,
-                                backend->since, NULL);
-        }
+        ngx_adm_backend_drop(ctx);
 
-        backend->open = 0;
-    }
-
-    if (backend == NULL) {
+    } else {
         backend = ngx_palloc(r->pool, sizeof(ngx_adm_backend_t));
         if (backend == NULL) {
             return NGX_ERROR;
@@ -118,17 +110,19 @@ ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
         who = &address;
     }
 
-    backend->event = *event;
+    backend->request.event = *event;
+    backend->request.user = ngx_adm_follow_hash(who);
     backend->conf = conf;
-    backend->user = ngx_adm_follow_hash(who);
-    backend->since = ngx_current_msec;
     backend->states = states;
+    backend->open = 1;
 
     backend->body = ngx_adm_backend_body(r);
     backend->waits = backend->body;
 
-    backend->open = (backend->waits
-                     || ngx_adm_backend_ask(backend) == NGX_OK);
+    if (!backend->waits) {
+        ngx_adm_backend_ask(backend);
+    }
+
     return NGX_OK;
 }
 
@@ -146,14 +140,12 @@ ngx_adm_backend_body(ngx_http_request_t *r)
 }
 
 
-static ngx_int_t
+static void
 ngx_adm_backend_ask(ngx_adm_backend_t *backend)
 {
     backend->waits = 0;
-    backend->since = ngx_current_msec;
 
-    return ngx_adm_follow_begin(&backend->event, backend->user,
-                                backend->since);
+    ngx_adm_follow_begin(&backend->request);
 }
 
 
@@ -164,11 +156,24 @@ ngx_adm_backend_sent(ngx_adm_ctx_t *ctx)
 
     backend = ctx->backend;
 
-    if (backend->open && backend->waits
-        && ngx_adm_backend_ask(backend) != NGX_OK)
-    {
-        backend->open = 0;
+    if (backend->open && backend->waits) {
+        ngx_adm_backend_ask(backend);
     }
+}
+
+
+void
+ngx_adm_backend_drop(ngx_adm_ctx_t *ctx)
+{
+    ngx_adm_backend_t  *backend;
+
+    backend = ctx->backend;
+
+    if (backend->open && !backend->waits) {
+        ngx_adm_follow_end(&backend->request, NULL);
+    }
+
+    backend->open = 0;
 }
 
 
@@ -202,18 +207,24 @@ ngx_adm_backend_end(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 
     ngx_log_debug6(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "admission: backend of event \"%V\": counts:%d time:%M "
-                   "failed:%d retry:%ui timed:%d", &backend->event,
-                   rc == NGX_OK, sample.time, (int) sample.failed,
-                   sample.retry, (int) sample.timed);
+                   "failed:%d retry:%ui timed:%d",
+                   &backend->request.event, rc == NGX_OK, sample.time,
+                   (int) sample.failed, sample.retry, (int) sample.timed);
 
-    if (backend->waits
-        && (rc != NGX_OK || ngx_adm_backend_ask(backend) != NGX_OK))
-    {
-        return;
+    if (backend->waits) {
+
+        if (rc != NGX_OK) {
+            return;
+        }
+
+        ngx_adm_backend_ask(backend);
     }
 
-    ngx_adm_follow_end(&backend->event, backend->conf, backend->user,
-                        backend->since, rc == NGX_OK ? &sample : NULL);
+    sample.slow = (sample.timed
+                   && backend->conf->backend_latency
+                   && sample.time > backend->conf->backend_latency);
+
+    ngx_adm_follow_end(&backend->request, rc == NGX_OK ? &sample : NULL);
 }
 
 
@@ -244,7 +255,7 @@ ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
 
     if (backend->body && !backend->waits) {
         sample->time = ngx_min(sample->time,
-                               ngx_current_msec - backend->since);
+                               ngx_current_msec - backend->request.since);
     }
 
     if ((state->status && state->status < NGX_HTTP_OK)
@@ -331,7 +342,7 @@ ngx_adm_backend_state(ngx_http_request_t *r, ngx_adm_backend_t *backend,
         *time += last->response_time;
 
     } else {
-        *time = ngx_current_msec - backend->since;
+        *time = ngx_current_msec - backend->request.since;
     }
 
     return last;

@@ -28,6 +28,9 @@ ngx_int_t ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 /* its body is here, whole */
 void ngx_adm_backend_sent(ngx_adm_ctx_t *ctx);
 
+/* it is no more, without a word */
+void ngx_adm_backend_drop(ngx_adm_ctx_t *ctx);
+
 /* it goes on in another location: what it was told of a server was that */
 void ngx_adm_backend_redirected(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 

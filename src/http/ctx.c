@@ -12,6 +12,7 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "backend.h"
 #include "ctx.h"
 
 
@@ -174,5 +175,9 @@ ngx_adm_ctx_cleanup(void *data)
 
     if (ctx->wait.cancel) {
         ctx->wait.cancel(ctx->wait.data);
+    }
+
+    if (ctx->backend) {
+        ngx_adm_backend_drop(ctx);
     }
 }
