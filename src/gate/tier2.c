@@ -218,7 +218,7 @@ void
 ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t *entry)
 {
-    if (!ngx_adm_is_prefetch(r)) {
+    if (ngx_adm_beat_is_due(conf, entry) && !ngx_adm_is_prefetch(r)) {
         ngx_adm_beat_come(conf, entry);
     }
 }

@@ -44,14 +44,6 @@ ngx_adm_headers_next(ngx_list_t *list, ngx_adm_headers_pos_t *pos)
 }
 
 
-ngx_uint_t
-ngx_adm_header_named(ngx_table_elt_t *h, const char *name)
-{
-    return h->key.len == ngx_strlen(name)
-           && ngx_strncasecmp(h->key.data, (u_char *) name, h->key.len) == 0;
-}
-
-
 ngx_table_elt_t *
 ngx_adm_header(ngx_http_request_t *r, const char *name)
 {

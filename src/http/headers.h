@@ -34,8 +34,10 @@ typedef struct {
 ngx_table_elt_t *ngx_adm_headers_next(ngx_list_t *list,
     ngx_adm_headers_pos_t *pos);
 
-/* whether a header has the name, in any case */
-ngx_uint_t ngx_adm_header_named(ngx_table_elt_t *h, const char *name);
+/* whether a header has the name, a constant text, in any case */
+#define ngx_adm_header_named(h, name)                                         \
+    ((h)->key.len == ngx_strlen(name)                                         \
+     && ngx_strncasecmp((h)->key.data, (u_char *) (name), (h)->key.len) == 0)
 
 /* the first header of the request that has the name, NULL if none has */
 ngx_table_elt_t *ngx_adm_header(ngx_http_request_t *r, const char *name);

@@ -98,6 +98,8 @@ typedef struct {
 } ngx_adm_came_t;
 
 
+static ngx_adm_came_t *ngx_adm_beat_of(ngx_adm_event_conf_t *conf,
+    ngx_adm_claims_t *entry, ngx_adm_came_t *now);
 static ngx_int_t ngx_adm_beat_add(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_beat_t *beat, ngx_uint_t named);
 static ngx_int_t ngx_adm_beat_group(ngx_adm_beats_t *beats,
@@ -154,45 +156,33 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
 }
 
 
-void
-ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
+ngx_uint_t
+ngx_adm_beat_is_due(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 {
-    uint64_t          key;
-    ngx_msec_t        often;
-    ngx_uint_t        batch;
-    ngx_adm_beat_t    beat;
-    ngx_adm_came_t   *came;
-    ngx_adm_beats_t  *beats;
-
-    if (entry->uid.len == 0 || entry->adm <= 0) {
-        return;
-    }
+    ngx_msec_t       often;
+    ngx_adm_came_t   now, *came;
 
     often = conf->leave_on_close ? NGX_ADM_BEAT_OFTEN
             : ngx_max(ngx_min(conf->claim_ttl / 4, NGX_ADM_BEAT_COMES),
                       NGX_ADM_BEAT_OFTEN);
 
-    key = ngx_adm_view_key(&entry->sub, &entry->uid);
-    key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
+    came = ngx_adm_beat_of(conf, entry, &now);
 
-    came = &ngx_adm_came[key % NGX_ADM_BEAT_CAME];
-    batch = 0;
+    return came
+           && (came->key != now.key || came->batch != now.batch
+               || now.at - came->at >= often);
+}
 
-    if (conf->leave_on_close && ngx_adm_redis) {
 
-        /* what was sent was said before a stream that is closed since */
+void
+ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
+{
+    ngx_adm_beat_t   beat;
+    ngx_adm_came_t   now, *came;
 
-        beats = ngx_adm_beats(&entry->sub);
-        if (beats == NULL) {
-            return;
-        }
+    came = ngx_adm_beat_of(conf, entry, &now);
 
-        batch = beats->batch;
-    }
-
-    if (came->key == key && came->batch == batch
-        && ngx_current_msec - came->at < often)
-    {
+    if (came == NULL) {
         return;
     }
 
@@ -203,10 +193,41 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     beat.what = NGX_ADM_BEAT_COME;
 
     if (ngx_adm_beat_add(&entry->sub, conf, &beat, 0) == NGX_OK) {
-        came->key = key;
-        came->at = ngx_current_msec;
-        came->batch = batch;
+        *came = now;
     }
+}
+
+
+/* where it is noted that the user came, and what is; NULL: it is not */
+
+static ngx_adm_came_t *
+ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
+    ngx_adm_came_t *now)
+{
+    ngx_adm_beats_t  *beats;
+
+    if (entry->uid.len == 0 || entry->adm <= 0) {
+        return NULL;
+    }
+
+    now->key = ngx_adm_view_key(&entry->sub, &entry->uid);
+    now->key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
+    now->at = ngx_current_msec;
+    now->batch = 0;
+
+    if (conf->leave_on_close && ngx_adm_redis) {
+
+        /* what was sent was said before a stream that is closed since */
+
+        beats = ngx_adm_beats(&entry->sub);
+        if (beats == NULL) {
+            return NULL;
+        }
+
+        now->batch = beats->batch;
+    }
+
+    return &ngx_adm_came[now->key % NGX_ADM_BEAT_CAME];
 }
 
 

@@ -28,8 +28,10 @@ ngx_int_t ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
 /*
  * The gate took an entry token of the user, verified: who has not come yet has
- * by that.  Said of each user now and then only.
+ * by that.  It is due now and then only.
  */
+ngx_uint_t ngx_adm_beat_is_due(ngx_adm_event_conf_t *conf,
+    ngx_adm_claims_t *entry);
 void ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry);
 
 /* The user closed a stream, and leaves if nothing is heard for so many ms. */
