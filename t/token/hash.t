@@ -1,5 +1,5 @@
 # The hash of what clients choose is SipHash-2-4, as OpenSSL's is, whatever the
-# length.
+# length.  The quick one spreads ids as they come.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -39,6 +39,25 @@ for my $try (1 .. 3) {
         is $ours[$len], unpack('H*', scalar reverse pack 'H*', lc $theirs),
             "$key: $len bytes";
     }
+}
+
+# 10 for each of 512 places; the sum of squares is more than that by chance once in
+# 10^12 times
+
+for my $format ('%d', 'user-%d', 'user-%012d', '%08x-0000-4000-8000-000000000000',
+                'a%d@example.com', '3f0c2b1e-0000-4000-8000-%012d')
+{
+    my $key = join '', map { chr int rand 256 } 1 .. 16;
+    write_file("$dir/input", $key . join '', map { sprintf "$format\n", $_ }
+                                             1 .. 5120);
+    my (undef, $hashes) = run('sh', '-c', "'$dir/hash' quick < '$dir/input'");
+    my @n = (0) x 512;
+
+    $n[$_ % 512]++ for split /\n/, $hashes;
+
+    my $sum = 0;
+    $sum += ($_ - 10) ** 2 / 10 for @n;
+    cmp_ok $sum, '<', 511 + 9 * sqrt(2 * 511), "$format: as by chance";
 }
 
 done_testing;
