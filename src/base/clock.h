@@ -15,15 +15,37 @@
 #include <ngx_core.h>
 
 
+/* ms by which clocks of workers may differ */
+#define NGX_ADM_MS_AHEAD  60000
+
+
 /*
  * ms since a time that some worker noted, in ms of ngx_current_msec: none if
  * its clock is ahead, as the time that a worker has is that of the last turn
  * of its event loop.
  */
-ngx_msec_t ngx_adm_since(ngx_msec_t time);
+static ngx_inline ngx_msec_t
+ngx_adm_since(ngx_msec_t time)
+{
+    ngx_msec_int_t  ms;
+
+    ms = (ngx_msec_int_t) (ngx_current_msec - time);
+
+    return ngx_max(ms, 0);
+}
+
 
 /* the same of a time in 32 bits, which is right for 49 days */
-ngx_msec_t ngx_adm_ms_since(uint32_t time);
+static ngx_inline ngx_msec_t
+ngx_adm_ms_since(uint32_t time)
+{
+    uint32_t  ms;
+
+    ms = (uint32_t) ngx_current_msec - time;
+
+    return (ms > (uint32_t) -NGX_ADM_MS_AHEAD) ? 0 : ms;
+}
+
 
 /* whether a time of ngx_current_msec has come */
 #define ngx_adm_is_over(time)                                                 \
@@ -39,16 +61,21 @@ ngx_msec_t ngx_adm_ms_since(uint32_t time);
     (ngx_current_msec ? ngx_current_msec : 1)
 
 
+/* what time it is by the host's own clock, ms */
+#define ngx_adm_wall()                                                        \
+    ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))
+
 /*
  * Redis's time, us and s, as this host measures it; the host's own before
  * the first answer of Redis, or where the module is not in use.
  */
-int64_t ngx_adm_now_us(void);
+#define ngx_adm_now_us()                                                      \
+    ((ngx_adm_wall() + (ngx_atomic_int_t) *ngx_adm_clock_offset) * 1000)
+
 #define ngx_adm_now()  ((time_t) (ngx_adm_now_us() / 1000000))
 
-/* what time it is by the host's own clock, ms */
-#define ngx_adm_wall()                                                        \
-    ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))
+/* Redis's time less the host's own, in ms, where the host keeps it */
+extern ngx_atomic_t  *ngx_adm_clock_offset;
 
 /*
  * Whether a time, us, is so far from the host's own, or ahead of it, that it

@@ -42,17 +42,6 @@ ngx_adm_record_t  ngx_adm_draw_record = {
 
 
 ngx_uint_t
-ngx_adm_order(ngx_adm_event_conf_t *conf)
-{
-    if (conf->order != NGX_ADM_ORDER_DRAW) {
-        return NGX_ADM_ORDER_ARRIVAL;
-    }
-
-    return conf->draw_beacon.len ? NGX_ADM_ORDER_BEACON : NGX_ADM_ORDER_DRAW;
-}
-
-
-ngx_uint_t
 ngx_adm_draw_counted(ngx_adm_room_t *room)
 {
     return room->drawn

@@ -62,7 +62,9 @@ typedef struct {
 
 
 /* order of an event, by its line */
-ngx_uint_t ngx_adm_order(ngx_adm_event_conf_t *conf);
+#define ngx_adm_order(conf)                                                   \
+    ((conf)->order != NGX_ADM_ORDER_DRAW ? NGX_ADM_ORDER_ARRIVAL              \
+     : (conf)->draw_beacon.len ? NGX_ADM_ORDER_BEACON : NGX_ADM_ORDER_DRAW)
 
 /*
  * Whether a room's lots are counted, as a later answer of Redis than that said

@@ -101,14 +101,3 @@ ngx_adm_hold_read(redisReply *reply, void *value, int64_t *us)
 
     return NGX_OK;
 }
-
-
-ngx_uint_t
-ngx_adm_hold_get(ngx_str_t *event, ngx_adm_hold_t *hold)
-{
-    ngx_memzero(hold, sizeof(ngx_adm_hold_t));
-
-    (void) ngx_adm_record_get(&ngx_adm_hold_record, event, hold);
-
-    return (ngx_uint_t) hold->held;
-}

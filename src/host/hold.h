@@ -36,7 +36,10 @@ extern ngx_adm_record_t  ngx_adm_hold_record;
 
 /* as the host knows; takes the lock, unless no event ever was.  Returns what is
    held */
-ngx_uint_t ngx_adm_hold_get(ngx_str_t *event, ngx_adm_hold_t *hold);
+#define ngx_adm_hold_get(event, hold)                                         \
+    (ngx_memzero(hold, sizeof(ngx_adm_hold_t)),                               \
+     (void) ngx_adm_record_get(&ngx_adm_hold_record, event, hold),            \
+     (ngx_uint_t) (hold)->held)
 
 /* of one that is held: "outside", "inside" */
 #define ngx_adm_hold_text(hold)                                               \

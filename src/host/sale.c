@@ -163,22 +163,14 @@ ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         sale->closes = conf ? conf->closes : 0;
     }
 
-    sale->now = 0;
-    sale->phase = NGX_ADM_PHASE_NONE;
-
-    if (sale->opens + sale->starts + sale->closes == 0) {
-        return sale->phase;
-    }
-
-    sale->now = ngx_adm_now_us();
+    sale->now = (sale->opens + sale->starts + sale->closes)
+                ? ngx_adm_now_us() : 0;
 
     if (sale->now < ngx_max(sale->opens, ngx_max(sale->starts, sale->closes))) {
         ngx_adm_sale_hold(event, sale);
     }
 
-    sale->phase = ngx_adm_sale_phase(sale);
-
-    return sale->phase;
+    return ngx_adm_sale_phase(sale);
 }
 
 
@@ -208,37 +200,25 @@ ngx_adm_sale_hold(ngx_str_t *event, ngx_adm_sale_t *sale)
 ngx_adm_phase_e
 ngx_adm_sale_phase(ngx_adm_sale_t *sale)
 {
+    sale->rest = 0;
+
     if (sale->opens + sale->starts + sale->closes == 0) {
-        return NGX_ADM_PHASE_NONE;
+        sale->phase = NGX_ADM_PHASE_NONE;
+
+    } else if (sale->now < sale->opens) {
+        sale->phase = NGX_ADM_PHASE_BEFORE;
+        sale->rest = (sale->opens - sale->now + 999999) / 1000000;
+
+    } else if (sale->now < sale->starts) {
+        sale->phase = NGX_ADM_PHASE_GATHERING;
+        sale->rest = (sale->starts - sale->now + 999999) / 1000000;
+
+    } else {
+        sale->phase = (sale->closes && sale->now >= sale->closes)
+                      ? NGX_ADM_PHASE_CLOSED : NGX_ADM_PHASE_OPEN;
     }
 
-    if (sale->now < sale->opens) {
-        return NGX_ADM_PHASE_BEFORE;
-    }
-
-    if (sale->now < sale->starts) {
-        return NGX_ADM_PHASE_GATHERING;
-    }
-
-    return (sale->closes && sale->now >= sale->closes) ? NGX_ADM_PHASE_CLOSED
-                                                       : NGX_ADM_PHASE_OPEN;
-}
-
-
-int64_t
-ngx_adm_sale_rest(ngx_adm_sale_t *sale)
-{
-    switch (sale->phase) {
-
-    case NGX_ADM_PHASE_BEFORE:
-        return (sale->opens - sale->now + 999999) / 1000000;
-
-    case NGX_ADM_PHASE_GATHERING:
-        return (sale->starts - sale->now + 999999) / 1000000;
-
-    default:
-        return 0;
-    }
+    return sale->phase;
 }
 
 

@@ -51,6 +51,8 @@ typedef struct {
     int64_t              starts;
     int64_t              closes;
     int64_t              now;            /* 0: it has no times */
+    int64_t              rest;           /* s, rounded up, until it opens, or
+                                            starts: before, gathering; else 0 */
     unsigned             set:1;          /* by an operator */
 } ngx_adm_sale_t;
 
@@ -63,11 +65,8 @@ extern ngx_str_t  ngx_adm_phase_names[];
 ngx_adm_phase_e ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_sale_t *sale);
 
-/* the phase that those times say */
+/* sets the phase, and the rest of it, by those times and now */
 ngx_adm_phase_e ngx_adm_sale_phase(ngx_adm_sale_t *sale);
-
-/* s, rounded up, until the sale opens, or starts: before, gathering; else 0 */
-int64_t ngx_adm_sale_rest(ngx_adm_sale_t *sale);
 
 /*
  * Whether its waiting room is to be active, as the scripts see to with the next

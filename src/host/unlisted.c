@@ -191,8 +191,8 @@ ngx_adm_unlisted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
     id.data = en->id;
 
     if ((!users && !un->asked)
-        || ngx_adm_event_is_set_locked(en)
-        || (!leaves && !ngx_adm_unlisted_is(&id, en)))
+        || (leaves ? ngx_adm_event_is_set_locked(en)
+                   : !ngx_adm_unlisted_is(&id, en)))
     {
         ngx_adm_unlisted_free_locked(zone, en);
         return;

@@ -54,9 +54,8 @@ static ngx_int_t ngx_adm_credentials_search(ngx_http_request_t *r,
     ngx_adm_credentials_t *all);
 static ngx_int_t ngx_adm_credentials_cookies(ngx_adm_credentials_t *all,
     ngx_str_t *line, ngx_uint_t bearer);
-static ngx_adm_credential_t *ngx_adm_credentials_add(
-    ngx_adm_credentials_t *all, ngx_adm_token_e kind, ngx_adm_shown_e where,
-    ngx_str_t *value);
+static ngx_int_t ngx_adm_credentials_header(ngx_adm_credentials_t *all,
+    ngx_adm_token_e kind, ngx_str_t *value);
 static ngx_uint_t ngx_adm_credential_is_new(ngx_adm_credential_t *shown,
     ngx_str_t *event, ngx_str_t **tried, ngx_uint_t n);
 static ngx_int_t ngx_adm_credential_read(ngx_http_request_t *r,
@@ -200,8 +199,8 @@ ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
     bearer = ngx_adm_bearer(r, &value);
 
     if (bearer
-        && ngx_adm_credentials_add(all, NGX_ADM_TOKEN_USER,
-                                   NGX_ADM_SHOWN_HEADER, &value) == NULL)
+        && ngx_adm_credentials_header(all, NGX_ADM_TOKEN_USER, &value)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -239,9 +238,7 @@ ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
 
             found |= (1 << kind);
 
-            if (ngx_adm_credentials_add(all, kind, NGX_ADM_SHOWN_HEADER,
-                                        &h->value) == NULL)
-            {
+            if (ngx_adm_credentials_header(all, kind, &h->value) != NGX_OK) {
                 return NGX_ERROR;
             }
         }
@@ -275,15 +272,18 @@ ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
                 continue;
             }
 
-            shown = ngx_adm_credentials_add(all, kind,
-                                            suffix.len ? NGX_ADM_SHOWN_EVENT
-                                                       : NGX_ADM_SHOWN_COOKIE,
-                                            &cookie.value);
+            shown = ngx_array_push(&all->shown);
             if (shown == NULL) {
                 return NGX_ERROR;
             }
 
+            shown->kind = kind;
+            shown->where = suffix.len ? NGX_ADM_SHOWN_EVENT
+                                      : NGX_ADM_SHOWN_COOKIE;
             shown->event = suffix;
+            shown->value = cookie.value;
+            shown->claims = NULL;
+            shown->why = NULL;
         }
     }
 
@@ -291,23 +291,24 @@ ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
 }
 
 
-static ngx_adm_credential_t *
-ngx_adm_credentials_add(ngx_adm_credentials_t *all, ngx_adm_token_e kind,
-    ngx_adm_shown_e where, ngx_str_t *value)
+static ngx_int_t
+ngx_adm_credentials_header(ngx_adm_credentials_t *all, ngx_adm_token_e kind,
+    ngx_str_t *value)
 {
     ngx_adm_credential_t  *shown;
 
     shown = ngx_array_push(&all->shown);
-
-    if (shown) {
-        ngx_memzero(shown, sizeof(ngx_adm_credential_t));
-
-        shown->kind = kind;
-        shown->where = where;
-        shown->value = *value;
+    if (shown == NULL) {
+        return NGX_ERROR;
     }
 
-    return shown;
+    ngx_memzero(shown, sizeof(ngx_adm_credential_t));
+
+    shown->kind = kind;
+    shown->where = NGX_ADM_SHOWN_HEADER;
+    shown->value = *value;
+
+    return NGX_OK;
 }
 
 

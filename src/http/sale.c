@@ -102,12 +102,10 @@ ngx_adm_sale_put(u_char *p, u_char *last, ngx_adm_sale_t *sale)
     switch (sale->phase) {
 
     case NGX_ADM_PHASE_BEFORE:
-        return ngx_adm_put(p, last, ",\"opensIn\":%L",
-                           ngx_adm_sale_rest(sale));
+        return ngx_adm_put(p, last, ",\"opensIn\":%L", sale->rest);
 
     case NGX_ADM_PHASE_GATHERING:
-        return ngx_adm_put(p, last, ",\"startsIn\":%L",
-                           ngx_adm_sale_rest(sale));
+        return ngx_adm_put(p, last, ",\"startsIn\":%L", sale->rest);
 
     default:
         return p;
@@ -238,11 +236,7 @@ ngx_adm_sale_time(u_char *p, int64_t us)
 ngx_uint_t
 ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
 {
-    int64_t  rest;
-
-    rest = ngx_adm_sale_rest(sale);
-
-    if (rest == 0) {
+    if (sale->rest == 0) {
         return poll;
     }
 
@@ -250,11 +244,11 @@ ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
         return NGX_ADM_SALE_POLL;
     }
 
-    if (poll <= NGX_ADM_SALE_POLL || rest >= (int64_t) poll) {
+    if (poll <= NGX_ADM_SALE_POLL || sale->rest >= (int64_t) poll) {
         return poll;
     }
 
-    return rest + 1 + ngx_random() % poll;
+    return sale->rest + 1 + ngx_random() % poll;
 }
 
 

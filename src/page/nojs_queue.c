@@ -133,8 +133,7 @@ ngx_adm_nojs_stands(ngx_adm_nojs_t *nojs, ngx_adm_queue_answer_t *answer)
             : (seats == NGX_ADM_SEATS_TAKEN) ? "waiting last" : "waiting";
 
     if (ngx_adm_queue_told_range(&call->event, call->conf, answer,
-                                 ngx_adm_sale_rest(&sale), &range)
-        == NGX_OK)
+                                 sale.rest, &range) == NGX_OK)
     {
         if (ngx_adm_page_wait(r, &range, values) != NGX_OK) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;

@@ -216,7 +216,7 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
 static ngx_int_t
 ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
 {
-    if (ngx_adm_page_clock(nojs->call->request, ngx_adm_sale_rest(sale),
+    if (ngx_adm_page_clock(nojs->call->request, sale->rest,
                           &nojs->values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -346,8 +346,8 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
         poll = ngx_adm_sale_next_poll(&sale, poll, standing->room.next);
     }
 
-    if (ngx_adm_page_clock(r, ngx_adm_sale_rest(&sale),
-                           &values[NGX_ADM_PAGE_LEFT]) != NGX_OK)
+    if (ngx_adm_page_clock(r, sale.rest, &values[NGX_ADM_PAGE_LEFT])
+        != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -360,8 +360,8 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
     }
 
     if (standing->undrawn) {
-        return ngx_adm_nojs_send(nojs, ngx_adm_sale_rest(&sale)
-                                       ? "lot gathering" : "lot drawing",
+        return ngx_adm_nojs_send(nojs,
+                                 sale.rest ? "lot gathering" : "lot drawing",
                                  NGX_HTTP_OK, poll);
     }
 

@@ -59,7 +59,6 @@ static ngx_int_t ngx_adm_queue_phase(ngx_adm_api_call_t *call,
 static ngx_int_t ngx_adm_queue_tells(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_send_alone(ngx_adm_api_call_t *call);
-static ngx_uint_t ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask);
 static void ngx_adm_queue_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
@@ -377,7 +376,7 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
         return ngx_adm_api_sold_out(call, NGX_ADM_TIER_2);
     }
 
-    full = ngx_adm_queue_known_full(ask);
+    full = ngx_adm_queue_line_refuses(ask);
     if (full) {
         return ngx_adm_api_full(call, full);
     }
@@ -514,28 +513,6 @@ ngx_adm_queue_phase(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
     ask->mode = NGX_ADM_QUEUE_REPORT;
 
     return NGX_DECLINED;
-}
-
-
-/*
- * Whether the host refuses a join by itself: not that of who shows what lets in
- * regardless, nor, by how long the wait is, of who may come before others.
- */
-
-static ngx_uint_t
-ngx_adm_queue_known_full(ngx_adm_queue_ask_t *ask)
-{
-    if ((ask->conf->max_queue < 0 && ask->conf->max_wait == 0)
-        || ask->unbound
-        || ask->mode != NGX_ADM_QUEUE_CHECK
-        || ask->nplaces
-        || ask->entry
-        || (ask->tier1 && ask->conf->max_wait))
-    {
-        return NGX_ADM_LINE_OPEN;
-    }
-
-    return ngx_adm_line_refuses(&ask->event, &ask->user);
 }
 
 

@@ -126,6 +126,23 @@ ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask)
 }
 
 
+ngx_uint_t
+ngx_adm_queue_line_refuses(ngx_adm_queue_ask_t *ask)
+{
+    if ((ask->conf->max_queue < 0 && ask->conf->max_wait == 0)
+        || ask->unbound
+        || ask->mode != NGX_ADM_QUEUE_CHECK
+        || ask->nplaces
+        || ask->entry
+        || (ask->tier1 && ask->conf->max_wait))
+    {
+        return NGX_ADM_LINE_OPEN;
+    }
+
+    return ngx_adm_line_refuses(&ask->event, &ask->user);
+}
+
+
 void
 ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_queue_reply_t *r)

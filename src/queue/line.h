@@ -51,6 +51,13 @@ void ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
  */
 ngx_uint_t ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask);
 
+/*
+ * Whether it is, since the line takes no more: not of who shows what lets in
+ * regardless, nor, by how long the wait is, of who may come before others.
+ * Returns NGX_ADM_LINE_*.
+ */
+ngx_uint_t ngx_adm_queue_line_refuses(ngx_adm_queue_ask_t *ask);
+
 /* and for the host's view of the line, when the event's state is noted */
 void ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_queue_reply_t *r);

@@ -265,10 +265,12 @@ void ngx_adm_queue_forget(int64_t before);
  * Whether no operator named the event, by a line or, as the host knows, by the
  * API (named): what it leaves goes soon.
  */
-ngx_uint_t ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named);
+#define ngx_adm_queue_is_brief(conf, named)                                   \
+    ((conf)->sn.str.len == 0 && !(named))
 
 /* ms after which the tokens that a revocation is about have expired */
-ngx_msec_t ngx_adm_queue_keep(ngx_msec_t token_ttl);
+#define ngx_adm_queue_keep(token_ttl)                                         \
+    ((token_ttl) + 2 * NGX_ADM_LEEWAY * 1000)
 
 /*
  * s until the next poll of one at this position; 0: in, or unknown.  It comes

@@ -110,7 +110,8 @@ ngx_adm_sale_answer(ngx_adm_api_call_t *call, void *value, int64_t us)
     sale.starts = sale.set ? set->starts : call->conf->starts;
     sale.closes = sale.set ? set->closes : call->conf->closes;
     sale.now = us;
-    sale.phase = ngx_adm_sale_phase(&sale);
+
+    (void) ngx_adm_sale_phase(&sale);
 
     if (call->value != NGX_ADM_RECORD_LOOK) {
         ngx_adm_sale_changed(call, &sale);

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What is told of a queue's numbers, and for how long it is looked after.
+ * What is told of a queue's numbers.
  */
 
 
@@ -57,18 +57,4 @@ ngx_adm_queue_estimate(int64_t position, int64_t rate)
     }
 
     return ngx_max(position / 50, 5);
-}
-
-
-ngx_uint_t
-ngx_adm_queue_is_brief(ngx_adm_event_conf_t *conf, ngx_uint_t named)
-{
-    return conf->sn.str.len == 0 && !named;
-}
-
-
-ngx_msec_t
-ngx_adm_queue_keep(ngx_msec_t token_ttl)
-{
-    return token_ttl + 2 * NGX_ADM_LEEWAY * 1000;
 }

@@ -126,7 +126,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     info = &told->conf->info;
 
     rc = ngx_adm_queue_told_range(told->event, told->conf, answer,
-                                  ngx_adm_sale_rest(&told->sale), &range);
+                                  told->sale.rest, &range);
 
     ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 

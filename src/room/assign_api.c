@@ -349,8 +349,7 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
                                        visit->standing.undrawn
                                            ? answer.total - room->serving
                                            : visit->standing.ahead,
-                                       ngx_adm_sale_rest(&sale),
-                                       &answer.wait)
+                                       sale.rest, &answer.wait)
                     != NGX_OK;
     answer.serving = room->serving;
     answer.next_poll = ngx_adm_sale_next_poll(&sale,

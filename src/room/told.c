@@ -97,8 +97,7 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 
     } else {
         rc = ngx_adm_told_range(told->event, told->conf, standing,
-                                told->ahead, ngx_adm_sale_rest(told->sale),
-                                &range);
+                                told->ahead, told->sale->rest, &range);
 
         ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 

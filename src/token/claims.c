@@ -167,12 +167,6 @@ ngx_adm_token_sign(ngx_adm_token_e kind, ngx_adm_keyring_t *keys,
     ngx_str_t         payload, *s;
     ngx_adm_claim_t  *claim;
 
-    if (keys == NULL || !ngx_adm_keyring_signs(keys)) {
-        ngx_log_error(NGX_LOG_ERR, pool->log, 0,
-                      "admission: no secret to sign a token with");
-        return NGX_ERROR;
-    }
-
     size = 2;
 
     for (claim = ngx_adm_claims; claim->name.len; claim++) {
@@ -220,7 +214,16 @@ ngx_adm_token_sign(ngx_adm_token_e kind, ngx_adm_keyring_t *keys,
         return NGX_ERROR;
     }
 
-    return ngx_adm_jwt_sign(keys, &payload, token);
+    if (keys && ngx_adm_jwt_sign(keys, &payload, token) == NGX_OK) {
+        return NGX_OK;
+    }
+
+    if (keys == NULL || !ngx_adm_keyring_signs(keys)) {
+        ngx_log_error(NGX_LOG_ERR, pool->log, 0,
+                      "admission: no secret to sign a token with");
+    }
+
+    return NGX_ERROR;
 }
 
 

@@ -20,6 +20,7 @@
 #include "alg.h"
 #include "claims.h"
 #include "draw.h"
+#include "equal.h"
 
 
 /* numbers have so many bits at least; those of few bits take more rounds */

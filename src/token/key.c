@@ -21,10 +21,8 @@
 #include <openssl/hmac.h>
 
 #include "effort.h"
+#include "equal.h"
 #include "key.h"
-
-
-#define NGX_ADM_EQUAL_BLOCK  16
 
 
 struct ngx_adm_key_s {
@@ -67,6 +65,7 @@ ngx_adm_keyring_create(ngx_pool_t *pool)
     }
 
     ring->older = 0;
+    ring->version = 0;
     ring->id = ++ngx_adm_keyring_ids;
 
     cln->handler = ngx_adm_keyring_cleanup;
@@ -187,6 +186,7 @@ ngx_adm_keyring_copy(ngx_pool_t *pool, ngx_adm_keyring_t *ring)
 
         *source = sources[i];
         source->set = NULL;
+        source->ring = copy;
     }
 
     return copy;
@@ -202,6 +202,7 @@ ngx_adm_keyring_source(ngx_adm_keyring_t *ring)
 
     if (source) {
         ngx_memzero(source, sizeof(ngx_adm_key_source_t));
+        source->ring = ring;
     }
 
     return source;
@@ -216,24 +217,7 @@ ngx_adm_key_source_set(ngx_adm_key_source_t *source, ngx_adm_keyset_t *set)
     }
 
     source->set = set;
-    source->changes++;
-}
-
-
-ngx_uint_t
-ngx_adm_keyring_version(ngx_adm_keyring_t *ring)
-{
-    ngx_uint_t             i, version;
-    ngx_adm_key_source_t  *sources;
-
-    sources = ring->sources.elts;
-    version = 0;
-
-    for (i = 0; i < ring->sources.nelts; i++) {
-        version += sources[i].changes;
-    }
-
-    return version;
+    source->ring->version++;
 }
 
 
@@ -392,33 +376,6 @@ ngx_adm_key_mac(ngx_adm_key_t *key, ngx_uint_t alg, u_char *data, size_t len,
     }
 
     return size;
-}
-
-
-/* of one block of this size OpenSSL takes words, of all else single bytes */
-
-ngx_uint_t
-ngx_adm_equal(u_char *a, size_t alen, u_char *b, size_t blen)
-{
-    int  differ;
-
-    if (alen != blen) {
-        return 0;
-    }
-
-    differ = 0;
-
-    while (alen > NGX_ADM_EQUAL_BLOCK) {
-        differ |= CRYPTO_memcmp(a, b, NGX_ADM_EQUAL_BLOCK);
-
-        a += NGX_ADM_EQUAL_BLOCK;
-        b += NGX_ADM_EQUAL_BLOCK;
-        alen -= NGX_ADM_EQUAL_BLOCK;
-    }
-
-    differ |= CRYPTO_memcmp(a, b, alen);
-
-    return differ == 0;
 }
 
 

@@ -36,7 +36,7 @@ typedef struct {
     unsigned                    uri:1;    /* a location; else a file */
     unsigned                    refused:1;    /* what the file had last */
     ngx_adm_keyset_t           *set;      /* NULL: none yet */
-    ngx_uint_t                  changes;  /* how often it was another one */
+    struct ngx_adm_keyring_s   *ring;     /* it is of */
 
     /* of a location: which one, for all workers of the host, where they have
        it, which set of theirs this is, and when it was last had from there */
@@ -53,7 +53,7 @@ typedef struct {
 } ngx_adm_key_source_t;
 
 
-typedef struct {
+typedef struct ngx_adm_keyring_s {
     ngx_array_t                 keys;     /* ngx_adm_key_t */
     ngx_array_t                 sources;  /* ngx_adm_key_source_t */
     ngx_uint_t                  older;    /* mask of algorithms of keys that
@@ -61,6 +61,8 @@ typedef struct {
     ngx_uint_t                  id;       /* no two keyrings of a process share
                                              it: tells remembered tokens of one
                                              from another's */
+    ngx_uint_t                  version;  /* how often a set of its public keys
+                                             was another one */
 } ngx_adm_keyring_t;
 
 
@@ -94,9 +96,6 @@ ngx_adm_key_source_t *ngx_adm_keyring_source(ngx_adm_keyring_t *ring);
 void ngx_adm_key_source_set(ngx_adm_key_source_t *source,
     ngx_adm_keyset_t *set);
 
-/* changes whenever a set of its public keys does, and never back */
-ngx_uint_t ngx_adm_keyring_version(ngx_adm_keyring_t *ring);
-
 /*
  * A keyring of as many keys, each HMAC-SHA256(secret, label): tickets,
  * visitors and places are signed with keys that can never be taken for
@@ -124,12 +123,6 @@ size_t ngx_adm_keyring_mac_by(ngx_adm_keyring_t *ring, ngx_uint_t n,
  */
 ngx_int_t ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg,
     ngx_str_t *kid, ngx_str_t *data, ngx_str_t *signature);
-
-/*
- * Whether a and b are equal, in a time that depends on their lengths
- * alone.
- */
-ngx_uint_t ngx_adm_equal(u_char *a, size_t alen, u_char *b, size_t blen);
 
 /* whether data equals one of the secrets themselves, in constant time */
 ngx_uint_t ngx_adm_keyring_is_secret(ngx_adm_keyring_t *ring, ngx_str_t *data);

@@ -11,6 +11,7 @@
 
 #include <openssl/rand.h>
 
+#include "equal.h"
 #include "jwt.h"
 #include "verified.h"
 
@@ -195,7 +196,7 @@ ngx_adm_verified_add(ngx_adm_verifier_t *v, ngx_str_t *token,
     entry->size = sizeof(ngx_adm_claims_t) + size;
     entry->verifier = *v;
     entry->ring = v->keys->id;
-    entry->version = ngx_adm_keyring_version(v->keys);
+    entry->version = v->keys->version;
 
     entry->token.len = token->len;
     entry->token.data = p + size;
@@ -279,7 +280,7 @@ ngx_adm_verified_same(ngx_adm_verified_t *entry, ngx_adm_verifier_t *v,
     rest = token->len - NGX_ADM_VERIFIED_TAIL;
 
     return entry->ring == v->keys->id
-           && entry->version == ngx_adm_keyring_version(v->keys)
+           && entry->version == v->keys->version
            && entry->verifier.kind == v->kind
            && entry->verifier.algs == v->algs
            && entry->verifier.id.data == v->id.data
