@@ -36,8 +36,8 @@ ngx_adm_event_get(ngx_str_t *id, ngx_adm_event_state_t *state,
     if (en) {
         *state = en->state;
         now->restore = ngx_adm_event_restore_locked(en);
-        now->idle = ngx_adm_ms_since(en->busy);
         now->named = ngx_adm_event_is_set_locked(en);
+        now->idle = ngx_adm_ms_since(en->busy);
         now->unmarked = ngx_adm_event_unmarked_locked(en);
 
     } else {

@@ -260,13 +260,6 @@ ngx_adm_room_turn(ngx_str_t *event, int64_t position)
 }
 
 
-ngx_uint_t
-ngx_adm_room_paused(ngx_adm_room_t *room)
-{
-    return room->rate == 0 && room->measured <= 0;
-}
-
-
 int64_t
 ngx_adm_room_rate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
 {

@@ -74,12 +74,6 @@ int64_t ngx_adm_room_turn(ngx_str_t *event, int64_t position);
 
 
 /*
- * Whether nobody is let in, neither at a rate nor, of late, by hand: there is
- * no time then to promise to anybody.
- */
-ngx_uint_t ngx_adm_room_paused(ngx_adm_room_t *room);
-
-/*
  * In 1/1000 a second: as measured, else as it is set; if paused, as it would
  * be, went it on.
  */

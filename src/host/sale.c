@@ -163,8 +163,15 @@ ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         sale->closes = conf ? conf->closes : 0;
     }
 
-    sale->now = (sale->opens + sale->starts + sale->closes)
-                ? ngx_adm_now_us() : 0;
+    if (sale->opens + sale->starts + sale->closes == 0) {
+        sale->now = 0;
+        sale->rest = 0;
+        sale->phase = NGX_ADM_PHASE_NONE;
+
+        return sale->phase;
+    }
+
+    sale->now = ngx_adm_now_us();
 
     if (sale->now < ngx_max(sale->opens, ngx_max(sale->starts, sale->closes))) {
         ngx_adm_sale_hold(event, sale);
@@ -251,16 +258,6 @@ ngx_adm_sale_pending(ngx_adm_sale_t *sale, ngx_adm_event_conf_t *conf,
     default:
         return 0;
     }
-}
-
-
-void
-ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set)
-{
-    ngx_memzero(set, sizeof(ngx_adm_sale_set_t));
-    set->opens = -1;
-
-    (void) ngx_adm_record_get(&ngx_adm_sale_record, event, set);
 }
 
 

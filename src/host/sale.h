@@ -77,7 +77,9 @@ ngx_uint_t ngx_adm_sale_pending(ngx_adm_sale_t *sale,
 
 
 /* what an operator set, as the host knows; all 0, and opens -1: nothing */
-void ngx_adm_sale_known(ngx_str_t *event, ngx_adm_sale_set_t *set);
+#define ngx_adm_sale_known(event, set)                                        \
+    (ngx_memzero(set, sizeof(ngx_adm_sale_set_t)), (set)->opens = -1,         \
+     (void) ngx_adm_record_get(&ngx_adm_sale_record, event, set))
 
 /* an answer told it */
 #define ngx_adm_sale_heard(event, set)                                        \

@@ -194,28 +194,13 @@ ngx_adm_is_unasked(ngx_table_elt_t *h)
 }
 
 
-/* "prefetch", "prefetch;prerender", ... */
-
-ngx_uint_t
-ngx_adm_is_prefetch(ngx_http_request_t *r)
-{
-    return ngx_adm_header_says(r, "sec-purpose", "prefetch")
-           || ngx_adm_header_says(r, "purpose", "prefetch");
-}
-
-
 ngx_uint_t
 ngx_adm_same_site(ngx_http_request_t *r)
 {
     ngx_str_t            origin, token;
-    ngx_uint_t           n;
+    ngx_uint_t           n, same;
     ngx_table_elt_t     *h;
     ngx_adm_loc_conf_t  *lcf;
-
-    if (ngx_adm_bearer(r, &token)) {
-        /* which no page of another site can have a browser send */
-        return 1;
-    }
 
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
     n = ngx_adm_origin(r, &origin);
@@ -227,15 +212,16 @@ ngx_adm_same_site(ngx_http_request_t *r)
     h = ngx_adm_header(r, "sec-fetch-site");
 
     if (h) {
-        return ngx_adm_str_is(&h->value, "same-origin")
+        same = ngx_adm_str_is(&h->value, "same-origin")
                || ngx_adm_str_is(&h->value, "none");
+
+    } else {
+        same = (n == 0 || (n == 1 && ngx_adm_own_origin(r, &origin)));
     }
 
-    if (n == 0) {
-        return 1;
-    }
+    /* which no page of another site can have a browser send */
 
-    return n == 1 && ngx_adm_own_origin(r, &origin);
+    return same || ngx_adm_bearer(r, &token);
 }
 
 

@@ -15,6 +15,8 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "headers.h"
+
 
 /* one Origin, of origins (of admission_cors, NULL: none) */
 ngx_uint_t ngx_adm_cors_origin(ngx_http_request_t *r, ngx_array_t *origins,
@@ -34,8 +36,13 @@ void ngx_adm_requested_headers(ngx_http_request_t *r, ngx_str_t *headers);
  */
 ngx_uint_t ngx_adm_is_preflight(ngx_http_request_t *r);
 
-/* a browser asks ahead of its user: nothing may come of it */
-ngx_uint_t ngx_adm_is_prefetch(ngx_http_request_t *r);
+/*
+ * A browser asks ahead of its user: nothing may come of it.  "prefetch",
+ * "prefetch;prerender", ...
+ */
+#define ngx_adm_is_prefetch(r)                                                \
+    (ngx_adm_header_says(r, "sec-purpose", "prefetch")                        \
+     || ngx_adm_header_says(r, "purpose", "prefetch"))
 
 /* whether a state-changing call may come from where it comes from */
 ngx_uint_t ngx_adm_same_site(ngx_http_request_t *r);

@@ -216,8 +216,8 @@ ngx_adm_token_others(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf,
 
     while (n < NGX_ADM_OTHERS && ngx_adm_cookie_next(r, &cookie)) {
         if (!ngx_adm_cookie_is(&cookie, &conf->name, &suffix)
-            || ngx_adm_event_id(&suffix, id) != NGX_OK
-            || ngx_adm_str_same(&suffix, event))
+            || ngx_adm_str_same(&suffix, event)
+            || ngx_adm_event_id(&suffix, id) != NGX_OK)
         {
             continue;
         }

@@ -115,4 +115,23 @@ struct ngx_adm_redis_call_s {
 };
 
 
+/* a part of the command; calls may be sent several times */
+static ngx_inline void
+ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i, u_char *pos,
+    u_char *last)
+{
+    ngx_buf_t  *b;
+
+    b = &call->bufs[i];
+
+    ngx_memzero(b, sizeof(ngx_buf_t));
+
+    b->start = pos;
+    b->pos = pos;
+    b->last = last;
+    b->end = last;
+    b->memory = 1;
+}
+
+
 #endif /* _NGX_ADM_REDIS_CALL_H_INCLUDED_ */

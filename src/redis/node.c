@@ -212,24 +212,6 @@ ngx_adm_redis_node_send(ngx_adm_redis_node_t *node, ngx_adm_redis_call_t *call)
 }
 
 
-void
-ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i, u_char *pos,
-    u_char *last)
-{
-    ngx_buf_t  *b;
-
-    b = &call->bufs[i];
-
-    ngx_memzero(b, sizeof(ngx_buf_t));
-
-    b->start = pos;
-    b->pos = pos;
-    b->last = last;
-    b->end = last;
-    b->memory = 1;
-}
-
-
 ngx_int_t
 ngx_adm_redis_node_ask(ngx_adm_redis_node_t *node, ngx_str_t *command,
     ngx_msec_t wait, ngx_adm_redis_answer_pt answer, void *data)

@@ -98,10 +98,6 @@ void ngx_adm_redis_node_hint(ngx_adm_redis_node_t *node, ngx_str_t *address);
 ngx_int_t ngx_adm_redis_node_send(ngx_adm_redis_node_t *node,
     ngx_adm_redis_call_t *call);
 
-/* a part of the command; calls may be sent several times */
-void ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i,
-    u_char *pos, u_char *last);
-
 /* ms, in which a question of the client's own is answered, or it is late */
 #define NGX_ADM_REDIS_ASK_MAX  1000
 
