@@ -16,12 +16,14 @@
 -- here: others who are here, in one text, as cmsgpack has a list, or '': whom
 -- their worker told of before, and who stood then as their places have it.  Of
 -- these the name is enough while they are in line.  What they say they said
--- before a stream was closed.
--- args: here
+-- before a stream was closed.  lately: likewise, of whom it told so lately that
+-- it need not be noted when they were here: a step waits for so much longer.
+-- args: here lately
 --
 -- back: how many were put back; again: who stands otherwise than that place
 -- has it, or not at all, 0 being the first: the host has them ask.  unknown: who
--- of those named is not in line: the host tells of them by their places.
+-- of those named is not in line, 0 being the first of all: the host tells of them by
+-- their places.
 -- reply: back again unknown
 
 -- @include queue_state_lib.lua
@@ -50,31 +52,49 @@ function q.see(user)
   q.hear(user)
 end
 
--- Who is in line is in k.seen, and nobody else: one command says whether all of
--- them are.  One who was heard of in this very ms, by another host, or who is
--- named twice, is looked at.
-function q.still_here(users)
-  local list, twice, n = {}, {}, 0
+function q.scored(score, users)
+  local list = {}
   for i, user in ipairs(users) do
-    list[2 * i - 1] = now
+    list[2 * i - 1] = score
     list[2 * i] = user
   end
-  local told = call('ZADD', k.seen, 'XX', 'CH', unpack(list))
-  local exact = call('ZCARD', k.seen) == q.size
-  if told < #users and exact then
-    for _, user in ipairs(users) do
-      n = n + (twice[user] and 0 or 1)
-      twice[user] = true
+  return unpack(list)
+end
+
+-- Which of them k.seen does not have: they are put there for the moment, by which
+-- those whom it has stay as they are.
+function q.absent(users)
+  local absent = {}
+  if call('ZADD', k.seen, 'NX', q.scored('0', users)) > 0 then
+    for _, user in ipairs(call('ZRANGEBYSCORE', k.seen, '0', '0')) do
+      absent[user] = true
     end
-    exact = told == n
+    call('ZREMRANGEBYSCORE', k.seen, '0', '0')
+  end
+  return absent
+end
+
+-- Who is in line is in k.seen, and nobody else: one command says whether all of
+-- them are.  Where fewer are told one may be named twice, or another host told of
+-- one in this very ms.
+function q.still_here(users, noted, first)
+  local absent = {}
+  if noted
+     or call('ZADD', k.seen, 'XX', 'CH', q.scored(now, users)) < #users
+  then
+    absent = q.absent(users)
+  end
+  local exact = call('ZCARD', k.seen) == q.size
+  if exact and not next(absent) and q.beacon == 0 then
+    return
   end
   for i, user in ipairs(users) do
-    if exact then
-      heard[i] = user
+    if exact and not absent[user] then
+      q.hear(user)
     elseif call('ZSCORE', k.queue, user) then
       q.see(user)
     else
-      unknown[#unknown + 1] = i - 1
+      unknown[#unknown + 1] = first + i - 1
     end
   end
 end
@@ -157,8 +177,12 @@ end
 q.hear_host()
 q.touch_all()
 
-if ARG.here ~= '' then
-  q.still_here(cmsgpack.unpack(ARG.here))
+local told = ARG.here ~= '' and cmsgpack.unpack(ARG.here) or {}
+if #told > 0 then
+  q.still_here(told, false, 0)
+end
+if ARG.lately ~= '' then
+  q.still_here(cmsgpack.unpack(ARG.lately), true, #told)
 end
 
 for i = #ARG, #ARGV - 1, #EACH do

@@ -637,7 +637,8 @@ ngx_adm_event_terms(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf)
         [NGX_ADM_ARG_QUEUE_ACTIVE_TTL] = ecf->active_ttl,
         [NGX_ADM_ARG_QUEUE_SESSION_MAX] = ecf->session_max,
         [NGX_ADM_ARG_QUEUE_CLAIM_TTL] = ecf->claim_ttl,
-        [NGX_ADM_ARG_QUEUE_SEEN_TTL] = ecf->seen_ttl,
+        [NGX_ADM_ARG_QUEUE_SEEN_TTL] = ecf->seen_ttl
+                                        + ngx_adm_seen_late(ecf),
         [NGX_ADM_ARG_QUEUE_RESTORE_WAIT] = ecf->restore_wait,
         [NGX_ADM_ARG_QUEUE_ADMIT_INTERVAL] = ecf->admit_interval,
         [NGX_ADM_ARG_QUEUE_ADMIT_BATCH] = ecf->admit_batch,

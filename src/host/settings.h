@@ -163,6 +163,16 @@ typedef struct {
 } ngx_adm_event_conf_t;
 
 
+/*
+ * ms since it was noted that a user waits, for which hosts need not note it
+ * again: who is silent is taken out that much later.
+ */
+#define NGX_ADM_SEEN_LATE   30000
+
+#define ngx_adm_seen_late(conf)                                               \
+    ngx_min((conf)->seen_ttl / 20, NGX_ADM_SEEN_LATE)
+
+
 /* of admission_rate_limit; its name is terminated by a null as well */
 typedef struct {
     ngx_str_t          name;

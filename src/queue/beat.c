@@ -11,6 +11,11 @@
  * name alone: that takes Redis much less, and most heartbeats are of such.
  * Redis says who of them is not in line any more, and hears of these with their
  * places.  So whom the worker forgets costs time, and nothing else.
+ *
+ * Of whom it told lately Redis only looks whether they are in line, which takes
+ * it less than to note when: who is silent is taken out that much later.  It is
+ * known by the worker that told, and goes with it, so nobody is believed to be
+ * noted by what was lost.
  */
 
 
@@ -29,8 +34,8 @@
 #define NGX_ADM_BEAT_CLOSED 20           /* a stream: who comes by a gate of
                                             another worker after it must not
                                             be told of before */
-#define NGX_ADM_BEATS       250          /* of a call, at most: less than 1 ms
-                                            of Redis */
+#define NGX_ADM_BEATS       500          /* of a call, at most, one by a place
+                                            being two: about 1 ms of Redis */
 
 #define NGX_ADM_BEAT_PLACE  (2 * NGX_INT64_LEN + sizeof("  0") - 1)
 
@@ -62,6 +67,11 @@
 
 #define NGX_ADM_BEAT_SOON   10           /* ms, of whom Redis does not know */
 
+/* how a user was told of before */
+#define NGX_ADM_BEAT_NEW     0
+#define NGX_ADM_BEAT_TOLD    1
+#define NGX_ADM_BEAT_LATELY  2
+
 
 /* what somebody says */
 typedef struct {
@@ -80,8 +90,10 @@ typedef struct {
     ngx_adm_event_conf_t      *conf;
     ngx_pool_t                *pool;     /* of all of it */
     ngx_array_t                groups;   /* of arguments: ngx_str_t */
-    ngx_array_t                named;    /* ngx_adm_beat_t, by name alone */
-    ngx_uint_t                 n;        /* both */
+    ngx_array_t                named;    /* ngx_adm_beat_t, by name alone, */
+    ngx_array_t                lately;   /* and told of lately */
+    ngx_uint_t                 n;        /* all */
+    ngx_uint_t                 weight;
     ngx_uint_t                 batch;    /* which, and since which close */
     ngx_uint_t                 comes;    /* of these, and */
     ngx_uint_t                 closes;
@@ -105,14 +117,16 @@ static ngx_int_t ngx_adm_beat_add(ngx_str_t *event,
 static ngx_int_t ngx_adm_beat_group(ngx_adm_beats_t *beats,
     ngx_adm_beat_t *beat);
 static ngx_int_t ngx_adm_beat_name(ngx_adm_beats_t *beats,
-    ngx_adm_beat_t *beat);
-static ngx_uint_t ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat);
+    ngx_array_t *names, ngx_adm_beat_t *beat);
+static ngx_uint_t ngx_adm_beat_told(ngx_str_t *event,
+    ngx_adm_event_conf_t *conf, ngx_adm_beat_t *beat);
 
 static ngx_adm_beats_t *ngx_adm_beats(ngx_str_t *event);
 static void ngx_adm_beats_within(ngx_adm_beats_t *beats, ngx_msec_t delay);
 static void ngx_adm_beats_timer(ngx_event_t *ev);
 static void ngx_adm_beats_send(ngx_adm_beats_t *beats);
-static ngx_int_t ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_str_t *names);
+static ngx_int_t ngx_adm_beats_names(ngx_adm_beats_t *beats,
+    ngx_array_t *of, ngx_str_t *names);
 static void ngx_adm_beats_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
 static void ngx_adm_beats_again(ngx_adm_beats_t *beats,
@@ -135,6 +149,9 @@ static ngx_uint_t         ngx_adm_beat_batch;
 /* of each the upper 48 bits of a key, whose others are the row, and when, s;
    the memory is taken as they come */
 static uint64_t  ngx_adm_beat_rows[NGX_ADM_BEAT_ROWS][NGX_ADM_BEAT_ROW];
+
+/* and when it was noted last that the user was here, s */
+static uint16_t  ngx_adm_beat_noted[NGX_ADM_BEAT_ROWS][NGX_ADM_BEAT_ROW];
 
 /* another one after a call failed */
 static uint64_t  ngx_adm_beat_seed;
@@ -254,6 +271,7 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_beat_t *beat, ngx_uint_t named)
 {
     ngx_int_t         rc;
+    ngx_uint_t        told;
     ngx_adm_beats_t  *beats;
 
     if (ngx_adm_redis == NULL) {
@@ -269,11 +287,16 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     /* names come before all that is said with them, so none after a close */
 
-    if (named && ngx_adm_beat_told(event, beat) && beats->closes == 0) {
-        rc = ngx_adm_beat_name(beats, beat);
+    told = named ? ngx_adm_beat_told(event, conf, beat) : NGX_ADM_BEAT_NEW;
+
+    if (told == NGX_ADM_BEAT_NEW || beats->closes) {
+        rc = ngx_adm_beat_group(beats, beat);
+        beats->weight += 2;
 
     } else {
-        rc = ngx_adm_beat_group(beats, beat);
+        rc = ngx_adm_beat_name(beats, told == NGX_ADM_BEAT_LATELY
+                                      ? &beats->lately : &beats->named, beat);
+        beats->weight++;
     }
 
     if (rc != NGX_OK) {
@@ -292,7 +315,7 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         beats->leave = ngx_max(beats->leave, (ngx_msec_t) beat->n);
     }
 
-    if (beats->n == NGX_ADM_BEATS || ngx_exiting) {
+    if (beats->weight >= NGX_ADM_BEATS || ngx_exiting) {
         ngx_adm_beats_send(beats);
 
     } else if (beat->what == NGX_ADM_BEAT_CLOSE) {
@@ -339,7 +362,8 @@ ngx_adm_beat_group(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
 
 
 static ngx_int_t
-ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
+ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_array_t *names,
+    ngx_adm_beat_t *beat)
 {
     u_char          *p;
     ngx_adm_beat_t  *named;
@@ -349,7 +373,7 @@ ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
         return NGX_ERROR;
     }
 
-    named = ngx_array_push(&beats->named);
+    named = ngx_array_push(names);
     if (named == NULL) {
         return NGX_ERROR;
     }
@@ -366,10 +390,11 @@ ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
 /* whether it was told by the same place of late; from now on it was */
 
 static ngx_uint_t
-ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat)
+ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_beat_t *beat)
 {
     int64_t      of[3];
-    uint16_t     now;
+    uint16_t     now, *noted;
     uint64_t     key, *row;
     ngx_uint_t   i, to;
 
@@ -387,6 +412,7 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat)
     }
 
     row = ngx_adm_beat_rows[key % NGX_ADM_BEAT_ROWS];
+    noted = ngx_adm_beat_noted[key % NGX_ADM_BEAT_ROWS];
     now = (uint16_t) ngx_time();
 
     /* one of them goes, whichever: where more come in turn than there is room
@@ -400,13 +426,25 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_beat_t *beat)
             to = i;
 
         } else if (((row[i] ^ key) >> 16) == 0) {
-            return 1;
+
+            /* what is left of either second counts */
+
+            if (((ngx_msec_t) (uint16_t) (now - noted[i]) + 1) * 1000
+                <= ngx_adm_seen_late(conf))
+            {
+                return NGX_ADM_BEAT_LATELY;
+            }
+
+            noted[i] = now;
+
+            return NGX_ADM_BEAT_TOLD;
         }
     }
 
     row[to] = (key & ~(uint64_t) 0xffff) | now;
+    noted[to] = now;
 
-    return 0;
+    return NGX_ADM_BEAT_NEW;
 }
 
 
@@ -442,6 +480,8 @@ ngx_adm_beats(ngx_str_t *event)
                           8 * NGX_ADM_EACH_QUEUE_BEAT_COUNT,
                           sizeof(ngx_str_t)) != NGX_OK
         || ngx_array_init(&beats->named, pool, 8, sizeof(ngx_adm_beat_t))
+           != NGX_OK
+        || ngx_array_init(&beats->lately, pool, 8, sizeof(ngx_adm_beat_t))
            != NGX_OK)
     {
         goto failed;
@@ -502,7 +542,7 @@ ngx_adm_beats_timer(ngx_event_t *ev)
 static void
 ngx_adm_beats_send(ngx_adm_beats_t *beats)
 {
-    ngx_str_t              names;
+    ngx_str_t              names, lately;
     ngx_adm_redis_call_t  *call;
 
     if (beats->send.timer_set) {
@@ -518,12 +558,14 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
 
     call = NULL;
 
-    if (ngx_adm_beats_names(beats, &names) == NGX_OK) {
+    if (ngx_adm_beats_names(beats, &beats->named, &names) == NGX_OK
+        && ngx_adm_beats_names(beats, &beats->lately, &lately) == NGX_OK)
+    {
 
         ngx_adm_redis_until(ngx_adm_redis,
                             ngx_current_msec + NGX_ADM_BEAT_CALL);
 
-        call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, &names,
+        call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, &names, &lately,
                                   beats->groups.nelts
                                   / NGX_ADM_EACH_QUEUE_BEAT_COUNT,
                                   beats->groups.elts, beats->leave,
@@ -543,7 +585,7 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
 /* as cmsgpack reads a list of texts: array 16, raw 16 */
 
 static ngx_int_t
-ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_str_t *names)
+ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_array_t *of, ngx_str_t *names)
 {
     size_t           len;
     u_char          *p;
@@ -552,8 +594,8 @@ ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_str_t *names)
 
     ngx_str_null(names);
 
-    named = beats->named.elts;
-    n = beats->named.nelts;
+    named = of->elts;
+    n = of->nelts;
 
     if (n == 0) {
         return NGX_OK;
@@ -615,6 +657,7 @@ ngx_adm_beats_again(ngx_adm_beats_t *beats, ngx_adm_queue_answer_t *answer)
     ngx_str_t        *group;
     ngx_uint_t        n;
     redisReply       *again, *unknown;
+    ngx_array_t      *of;
     ngx_adm_beat_t   *named;
     ngx_adm_beats_t  *others;
 
@@ -637,12 +680,18 @@ ngx_adm_beats_again(ngx_adm_beats_t *beats, ngx_adm_queue_answer_t *answer)
     /* by their places, now */
 
     unknown = answer->unknown;
-    named = beats->named.elts;
 
     for (i = 0; i < unknown->elements; i++) {
         n = (ngx_uint_t) unknown->element[i]->integer;
+        of = &beats->named;
 
-        if (n < beats->named.nelts) {
+        if (n >= of->nelts) {
+            n -= of->nelts;
+            of = &beats->lately;
+        }
+
+        if (n < of->nelts) {
+            named = of->elts;
             (void) ngx_adm_beat_add(&beats->sn.str, beats->conf, &named[n], 0);
         }
     }

@@ -251,12 +251,48 @@ END
     is_deeply $names->(qw(a c)), [], 'one whom the line alone has';
     cmp_ok $seen->('c'), '>', 1, 'is seen';
 
+    # of whom it was said lately that they are here, it is not noted again
+
+    my $lately = sub (@who) {
+        $q->beat(map { { user => $_, lately => 1 } } @who)->{unknown};
+    };
+    $redis->cmd('ZADD', $q->key('seen'), 5, $_) for qw(a b c d);
+    is_deeply $lately->(qw(a b c d)), [], 'all are in line, told of lately';
+    is $seen->($_), 5, "$_ was seen when it was" for qw(a b c d);
+    is_deeply $lately->(qw(a b a a)), [], 'one by more than one page';
+    is_deeply $q->beat((map { { user => $_ } } qw(b c)),
+                       map { { user => $_, lately => 1 } } qw(a d))->{unknown},
+        [], 'both';
+    cmp_ok $seen->('b'), '>', 5, 'one was seen now';
+    is $seen->('a'), 5, 'another one lately';
+
+    $redis->cmd('ZREM', $q->key($_), 'b') for qw(queue seen);
+    $r = $q->beat((map { { user => $_ } } qw(b c)),
+                  map { { user => $_, lately => 1 } } qw(a x b d x y));
+    is_deeply $r->{unknown}, [ 0, 3, 4, 6, 7 ], 'who is not in line is told';
+    is_deeply [ $q->waiting ], [ qw(a c d) ], 'the line is as it was';
+    is_deeply [ sort $redis->cmd('ZRANGE', $q->key('seen'), 0, -1)->@* ],
+        [ qw(a c d) ], 'and so are those seen';
+    is $seen->('a'), 5, 'with their times';
+    $q->beat({ user => 'b', place => $at{b} });
+
+    $redis->cmd('ZREM', $q->key('queue'), 'c');
+    is_deeply $lately->(qw(a b c)), [ 2 ], 'one whom the line alone has lost';
+    $redis->cmd('ZREM', $q->key('seen'), 'c');
+    $q->beat({ user => 'c', place => $at{c} });
+    $redis->cmd('ZREM', $q->key('seen'), 'c');
+    is_deeply $lately->(qw(a c)), [], 'one whom the line alone has';
+    cmp_ok $seen->('c'), '>', 5, 'is seen';
+
     # a page that was refreshed, a stream that was closed
 
     my $leaving = sub ($user) { $redis->cmd('ZSCORE', $q->key('leaving'), $user) };
     $q->leave($_, 1) for qw(a b);
     $names->(qw(a b));
     is $leaving->($_), undef, "$_ stays" for qw(a b);
+    $q->leave($_, 1) for qw(a b);
+    $lately->(qw(a b));
+    is $leaving->($_), undef, "$_ does, told of lately" for qw(a b);
     $q->beat({ user => 'a' }, { user => 'a', close => 30_000 });
     ok $leaving->('a'), 'who closes a stream then may leave';
     $q->beat({ user => 'd', close => 30_000 });
@@ -277,6 +313,7 @@ END
     $redis->cmd('DEL', map { $q->key($_) }
                        Admission::Scripts::listed(queue_beat => 'keys'));
     is_deeply $names->(qw(c d)), [ 0, 1 ], 'after a loss it knows nobody';
+    is_deeply $lately->(qw(c d)), [ 0, 1 ], 'lately neither';
     is $redis->cmd('EXISTS', $q->key('seen'), $q->key('queue')), 0,
         'and keeps none of them';
 };
@@ -294,6 +331,8 @@ sub host (%opt) {
 
     admission_events {
         default  threshold=0 admit_interval=200ms admit_batch=10;
+        seen  seen_ttl=15s threshold=0 admit_interval=200ms admit_batch=10;
+        late  seen_ttl=60s threshold=0 admit_interval=200ms admit_batch=10;
         @{[ map { "$_;\n" } qw(far leave in two clear terms reload away) ]}
     }
 END
@@ -449,12 +488,19 @@ subtest 'many polls are few commands' => sub {
 };
 
 
-subtest 'what polls say gets to Redis' => sub {
+sub redis_ms () {
     my $t = $redis->cmd('TIME');
-    my $ms = $t->[0] * 1000 + int($t->[1] / 1000);
+    return $t->[0] * 1000 + int($t->[1] / 1000);
+}
+
+subtest 'what polls say gets to Redis' => sub {
+    line('seen', 600);
+    fill('seen', 100);
+    ok from_view(1, 'u600', 'seen'), 'host 1 answers';
+    my $ms = redis_ms();
     my $took = stopwatch;
-    ok from_view(1, 'u9000', 'far'), 'a poll';
-    ok wait_until { $redis->cmd('ZSCORE', '{far}:seen', 'u9000') >= $ms };
+    ok from_view(1, 'u600', 'seen'), 'a poll';
+    ok wait_until { $redis->cmd('ZSCORE', '{seen}:seen', 'u600') >= $ms };
     cmp_ok $took->(), '<', 3 * slow(), 'it was seen, soon';
 
     # taken out, as one not seen for long is
@@ -473,6 +519,54 @@ subtest 'what polls say gets to Redis' => sub {
     ok defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000'), 'a beacon';
     ok from_view(1, 'u9000', 'far'), 'a poll after it';
     ok wait_until { !defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000') };
+};
+
+
+# Of whom a worker told less than a 20th of seen_ttl ago, that is not noted again:
+# it never is older than that, and who is silent is taken out as much later.
+
+subtest 'noted now and then' => sub {
+    line('late', 600);
+    fill('late', 100);
+    ok from_view(1, 'u600', 'late'), 'host 1 answers';
+
+    # by one worker
+
+    my $connection = Admission::HTTP->connect($port[1], timeout => 30);
+    my ($late, %noted, $polls) = (3_000);
+    my $began = redis_ms();
+
+    while (redis_ms() - $began < 4_000) {
+        my $sent = redis_ms();
+        my $beats = calls('queue_beat', 1);
+        is $connection->request(GET => '/api/queue/status/late',
+                                bearer => user_token($user, userId => 'u600'),
+                                headers => [ 'x-queue-place'
+                                             => $place{'late u600'} ])->status,
+            200, 'a poll';
+        ok wait_until { calls('queue_beat', 1) > $beats }, 'is told';
+        my $seen = $redis->cmd('ZSCORE', '{late}:seen', 'u600');
+        cmp_ok $seen, '>=', $sent - $late, 'of one who was seen then, or lately';
+        $noted{$seen} = 1;
+        $polls++;
+    }
+    my $most = 2 + (redis_ms() - $began) / ($late - 1_000);
+    cmp_ok scalar keys %noted, '<=', $most, "noted now and then, of $polls polls";
+
+    # who is silent
+
+    my @who = $redis->cmd('ZRANGE', '{far}:queue', -3, -1)->@*;
+    my $ms = redis_ms();
+    my @silent = (599_000, 602_000, 630_001);
+    $redis->cmd('ZADD', '{far}:seen', 'XX',
+                map { ($ms - $silent[$_], $who[$_]) } 0 .. 2);
+    $redis->cmd('HDEL', '{far}:state', 'clean');
+    ok wait_until { !defined rank('far', $who[2]) }, 'goes after so much longer';
+    my $took = redis_ms() - $ms;
+    SKIP: {
+        skip "busy for $took ms", 2 if $took > 27_000;
+        ok defined rank('far', $who[$_]), "not after $silent[$_] ms" for 0, 1;
+    }
 };
 
 

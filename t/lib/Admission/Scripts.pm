@@ -131,14 +131,16 @@ sub step ($self, $since = 0, $waiting = -1, $inside = -1, $view = 0,
 # Users, and the places that they show, { user, place (what an answer said) and
 # away, ... }; "again" of the answer is who is to ask.  come: adm of an entry token
 # that a gate took, instead; close: ms after which one leaves with a stream.  One
-# without any of these is named, which is said of those before.
+# without any of these is named, which is said of those before; lately: as one told
+# of lately.
 
 sub beat ($self, @who) {
-    my @named = map { $_->{user} }
-                grep { !grep { defined } @$_{qw(place come close)} } @who;
+    my @named = grep { !grep { defined } @$_{qw(place come close)} } @who;
+    my @texts = map { @$_ ? list(map { $_->{user} } @$_) : '' }
+                [ grep { !$_->{lately} } @named ], [ grep { $_->{lately} } @named ];
     @who = grep { $_->{place} || $_->{come} || $_->{close} } @who;
 
-    return $self->call('beat', @named ? list(@named) : '', map {
+    return $self->call('beat', @texts, map {
         my $place = $_->{place};
         $_->{come} ? ($_->{user}, 0, "$_->{come} 0 2") :
         $_->{close} ? ($_->{user}, 0, "$_->{close} 0 3") :
