@@ -270,14 +270,35 @@ function there.next(from)
   return bit < 0 and end_of + 1 or math.min(there.base + bit, end_of + 1)
 end
 
--- The table, from the counter to what is settled: text of pairs, of bytes and
+-- Of what is not settled all are there, of whom hosts have not told yet, but for
+-- those that left already.
+function there.count_new()
+  local from = math.max(there.settled + 1, there.base) - there.base
+  local to = there.end_of() - there.base
+  if from > to then
+    return
+  end
+  local first, last = math.floor(from / 8), math.floor(to / 8)
+  local new = 2 ^ (8 - from % 8)
+  local byte = there.byte(first)
+  call('SETRANGE', KEY.there_all, first,
+       string.char(byte - byte % new + new - 1)
+       .. string.rep('\255', last - first))
+end
+
+-- the last number of which something is known
+function there.end_of()
+  return math.min(math.max(there.settled, v.next), there.base + there.most - 1)
+end
+
+-- The table, from the counter to the last number: text of pairs, of bytes and
 -- how many are there in them, or of 0 and the one byte.  One byte is told as it
 -- is; more are, where no more are in them than a 32nd of those ahead, or where
 -- all are, or none.
 function there.table()
   local text, sum = {}, 0
   local from = math.max(v.serving + 1, there.base)
-  local to = math.min(there.settled, there.base + there.most - 1)
+  local to = there.end_of()
   local first = math.floor((from - there.base) / 8)
   there.first = there.base + first * 8
   if to < from then
@@ -325,7 +346,7 @@ function there.table()
     end
   end
 
-  -- the last byte may have numbers that are not settled
+  -- the last byte may have numbers that are given out later
   local last = math.floor((to - there.base) / 8)
   if last > first then
     part(first, last - 1, call('BITCOUNT', KEY.there_all, first, last - 1))
@@ -343,6 +364,7 @@ function there.recount()
   else
     call('DEL', KEY.there_all)
   end
+  there.count_new()
   if there.left == 1 then
     if call('EXISTS', KEY.there_left) == 1 then
       there.less(KEY.there_all, KEY.there_left)

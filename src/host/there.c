@@ -36,6 +36,8 @@ static ngx_uint_t ngx_adm_there_yield(ngx_adm_zone_t *zone);
 
 static void ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
     ngx_uint_t kind);
+static void ngx_adm_there_gone_note_locked(ngx_adm_there_node_t *tn,
+    int64_t number, ngx_uint_t left);
 static ngx_adm_there_page_t *ngx_adm_there_find_locked(
     ngx_adm_there_node_t *tn, ngx_uint_t kind, int64_t page);
 static void ngx_adm_there_clear_locked(ngx_adm_zone_t *zone,
@@ -195,6 +197,8 @@ ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
 
     page->bits[byte] |= bit;
 
+    ngx_adm_there_gone_note_locked(tn, number, kind == NGX_ADM_THERE_LEFT);
+
     if (kind != NGX_ADM_THERE_LEFT) {
         page = ngx_adm_there_find_locked(tn, NGX_ADM_THERE_LEFT, index);
 
@@ -216,6 +220,77 @@ ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
 unlock:
 
     ngx_adm_zone_unlock(zone);
+}
+
+
+static void
+ngx_adm_there_gone_note_locked(ngx_adm_there_node_t *tn, int64_t number,
+    ngx_uint_t left)
+{
+    ngx_uint_t             i;
+    ngx_adm_there_gone_t  *gone, *place;
+
+    if (!left
+        && (tn->last_gone == 0
+            || ngx_adm_since(tn->last_gone) >= NGX_ADM_THERE_GONE_LIFE))
+    {
+        return;
+    }
+
+    place = NULL;
+
+    for (i = 0; i < NGX_ADM_THERE_GONE; i++) {
+        gone = &tn->gone[i];
+
+        if (gone->number == number) {
+            gone->number = 0;
+        }
+
+        if (gone->number == 0
+            || ngx_adm_since(gone->at) >= NGX_ADM_THERE_GONE_LIFE)
+        {
+            place = gone;
+        }
+    }
+
+    if (left && place) {
+        place->number = number;
+        place->at = ngx_current_msec;
+        tn->last_gone = ngx_adm_mark_now();
+    }
+}
+
+
+/* a table that knows of it does not count it any more */
+
+int64_t
+ngx_adm_there_gone_locked(ngx_adm_there_node_t *tn, int64_t from, int64_t to)
+{
+    int64_t                n;
+    ngx_uint_t             i;
+    ngx_adm_there_gone_t  *gone;
+
+    n = 0;
+
+    if (tn->last_gone == 0
+        || ngx_adm_since(tn->last_gone) >= NGX_ADM_THERE_GONE_LIFE)
+    {
+        return 0;
+    }
+
+    for (i = 0; i < NGX_ADM_THERE_GONE; i++) {
+        gone = &tn->gone[i];
+
+        if (gone->number > from && gone->number <= to
+            && ngx_adm_since(gone->at) < NGX_ADM_THERE_GONE_LIFE
+            && ngx_adm_there_sum(&tn->table, gone->number)
+               > ngx_adm_there_sum(&tn->table, gone->number - 1))
+        {
+            n++;
+        }
+    }
+
+    return n;
 }
 
 
@@ -247,7 +322,10 @@ ngx_adm_there_node_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn)
     if (tn->of != of) {
         ngx_adm_there_clear_locked(zone, tn);
 
+        ngx_memzero(tn->gone, sizeof(tn->gone));
+
         tn->of = of;
+        tn->last_gone = 0;
         rn->blind = 0;
     }
 

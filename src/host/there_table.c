@@ -187,6 +187,7 @@ ngx_adm_there_ahead(ngx_str_t *event, ngx_adm_room_t *room, int64_t number)
     int64_t                ahead;
     ngx_adm_zone_t        *zone;
     ngx_adm_event_node_t  *en;
+    ngx_adm_there_node_t  *tn;
 
     zone = ngx_adm_zone;
     ahead = number - room->serving;
@@ -199,9 +200,14 @@ ngx_adm_there_ahead(ngx_str_t *event, ngx_adm_room_t *room, int64_t number)
 
     en = ngx_adm_room_node_locked(zone, event);
 
-    if (en && en->room->there) {
-        ahead = ngx_adm_there_table_ahead(&en->room->there->table, room,
-                                          number);
+    tn = en ? en->room->there : NULL;
+
+    if (tn) {
+        ahead = ngx_adm_there_table_ahead(&tn->table, room, number);
+
+        if (tn->table.at && tn->table.of == ngx_adm_there_of(room)) {
+            ahead -= ngx_adm_there_gone_locked(tn, room->serving, number - 1);
+        }
     }
 
     ngx_adm_zone_unlock(zone);
