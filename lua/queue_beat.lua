@@ -18,7 +18,9 @@
 -- these the name is enough while they are in line.  What they say they said
 -- before a stream was closed.  lately: likewise, of whom it told so lately that
 -- it need not be noted when they were here: a step waits for so much longer.
--- args: here lately
+-- ages: for how many ms each has waited to be told of, two bytes a user: of those
+-- in here, in lately, then of the others.
+-- args: here lately ages
 --
 -- back: how many were put back; again: who stands otherwise than that place
 -- has it, or not at all, 0 being the first: the host has them ask.  unknown: who
@@ -33,23 +35,43 @@
 q.e_adm = 0
 q.back_in_line = 0
 
+-- ms by which what a host says of when it was said may be early
+local LAG = 100
+
 local now = q.int(q.ms)
 
 local here = {}     -- now, user, now, user, ...
 local heard = {}    -- users who do not leave by what they said before
-local closed = {}   -- and who do, with the times, ms
+local closed = {}   -- and who do, by which of those who said something,
+local within = {}   -- and in how many ms
 local again = {}
 local unknown = {}
 
-function q.hear(user)
-  heard[#heard + 1] = user
-  closed[user] = nil
+-- when that was said, ms: 1 is the first of all
+function q.said(n)
+  local high, low = ARG.ages:byte(2 * n - 1, 2 * n)
+  return q.ms - 256 * high - low
 end
 
-function q.see(user)
+-- What was said before a user closed the page or a stream, if Redis hears of it
+-- after that, is no sign that the user is back.
+function q.hear(user, n)
+  local at = q.beacon ~= 0 and q.said(n)
+  if at and at + LAG < q.beacon
+     and q.going_since(call('ZSCORE', k.leaving, user)) > at + LAG
+  then
+    return
+  end
+  heard[#heard + 1] = user
+  if closed[user] and q.said(closed[user]) <= q.said(n) then
+    closed[user] = nil
+  end
+end
+
+function q.see(user, n)
   here[#here + 1] = now
   here[#here + 1] = user
-  q.hear(user)
+  q.hear(user, n)
 end
 
 function q.scored(score, users)
@@ -90,9 +112,9 @@ function q.still_here(users, noted, first)
   end
   for i, user in ipairs(users) do
     if exact and not absent[user] then
-      q.hear(user)
+      q.hear(user, first + i)
     elseif call('ZSCORE', k.queue, user) then
-      q.see(user)
+      q.see(user, first + i)
     else
       unknown[#unknown + 1] = first + i - 1
     end
@@ -100,7 +122,7 @@ function q.still_here(users, noted, first)
 end
 
 -- A user whom the line does not have at that score; whether it comes to.
-function q.stand(user, score, place)
+function q.stand(user, score, place, n)
   local at, life, away = place:match('^(%d+) (%d+) (%d)$')
 
   if call('ZSCORE', k.active, user) then
@@ -114,7 +136,7 @@ function q.stand(user, score, place)
      or stands and stands + 0 < score
   then
     if stands then
-      q.see(user)
+      q.see(user, n)
     end
     return false
   end
@@ -137,7 +159,7 @@ function q.stand(user, score, place)
     q.note_moved(user)
   end
   call('ZADD', k.seen, now, user)
-  q.hear(user)
+  q.hear(user, n)
   q.back_in_line = q.back_in_line + 1
   if q.size == 1 then
     q.touch(k.queue, k.seen, k.epoch, k.state)
@@ -148,27 +170,32 @@ end
 
 -- A token of a session before says nothing of this one.  Once come, a user renews
 -- the slot by heartbeats alone.
-function q.come(user, adm)
+function q.come(user, adm, n)
   local ends = call('ZSCORE', k.active, user)
   if not ends or (call('ZSCORE', k.admitted, user) or 0) + 0 > adm then
     return
   end
-  if not call('ZSCORE', k.active_seen, user) then
-    q.renew(user, ends + 0)
+  local going = call('ZSCORE', k.leaving, user)
+  if not call('ZSCORE', k.active_seen, user) and q.renew(user, ends + 0)
+     and going
+  then
+    -- whether that is still so is looked at by itself
+    call('ZADD', k.leaving, going, user)
   end
-  q.hear(user)
+  q.hear(user, n)
 end
 
 -- Whether what is said is of none who waits by a place.
-function q.other(user, score, text)
+function q.other(user, score, text, i)
   if score ~= '0' then
     return false
   end
   local n, what = text:match('^(%d+) %d+ (%d)$')
   if what == '2' then
-    q.come(user, n + 0)
+    q.come(user, n + 0, i)
   elseif what == '3' then
-    closed[user] = q.ms + n
+    closed[user] = i
+    within[user] = n + 0
   end
   return true
 end
@@ -177,21 +204,26 @@ end
 q.hear_host()
 q.touch_all()
 
-local told = ARG.here ~= '' and cmsgpack.unpack(ARG.here) or {}
-if #told > 0 then
-  q.still_here(told, false, 0)
+local n = 0
+if ARG.here ~= '' then
+  local users = cmsgpack.unpack(ARG.here)
+  q.still_here(users, false, 0)
+  n = #users
 end
 if ARG.lately ~= '' then
-  q.still_here(cmsgpack.unpack(ARG.lately), true, #told)
+  local users = cmsgpack.unpack(ARG.lately)
+  q.still_here(users, true, n)
+  n = n + #users
 end
 
 for i = #ARG, #ARGV - 1, #EACH do
   local user = ARG.user[i]
+  n = n + 1
   if call('ZSCORE', k.queue, user) == ARG.score[i] then
-    q.see(user)
-  elseif q.other(user, ARG.score[i], ARG.place[i]) then
+    q.see(user, n)
+  elseif q.other(user, ARG.score[i], ARG.place[i], n) then
     -- said
-  elseif not q.stand(user, ARG.score[i] + 0, ARG.place[i]) then
+  elseif not q.stand(user, ARG.score[i] + 0, ARG.place[i], n) then
     again[#again + 1] = (i - #ARG) / #EACH
   end
 end
@@ -206,12 +238,13 @@ end
 local leaves = 0
 for i = #ARG, #ARGV - 1, #EACH do
   local user = ARG.user[i]
-  local at = closed[user]
+  local at = closed[user] and q.said(closed[user])
   if at and (call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user))
   then
     -- a beacon of the page may have said more
-    if at < (call('ZSCORE', k.leaving, user) or at + 1) + 0 then
-      call('ZADD', k.leaving, q.int(at), user)
+    local going = call('ZSCORE', k.leaving, user)
+    if not going or at + within[user] < going + 0 then
+      q.note_going(user, at, within[user])
     end
     leaves = leaves + 1
     closed[user] = nil

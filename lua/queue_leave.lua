@@ -18,7 +18,7 @@ if not beacon then
   q.did = q.depart(user, held) * LEFT + (q.revoked and REVOKED or 0)
 
 elseif call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user) then
-  call('ZADD', k.leaving, q.int(q.ms + 10000), user)
+  q.note_going(user, q.ms, 10000)
   call('HSET', k.state, 'beacon', q.int(q.ms))
   q.touch(k.leaving)
 end

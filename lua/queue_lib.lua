@@ -529,6 +529,25 @@ function q.expire_active(user)
   q.ended = q.ended + n - lost
 end
 
+-- A user is out so many ms after then, whole seconds, if nobody says more.  What
+-- is said before that may come later: what the score lacks to a whole ms says for
+-- how long it is, in 1,024ths for a second.
+function q.note_going(user, from, wait)
+  call('ZADD', k.leaving,
+       string.format('%.10f', from + wait - wait / 1024000), user)
+end
+
+-- When that was said, by a score of k.leaving; 0: by none, or of a host of a
+-- version before this, or while Redis's clock was ahead.
+function q.going_since(score)
+  if not score then
+    return 0
+  end
+  local due = math.ceil(score + 0)
+  local since = due - (due - score) * 1024000
+  return since <= q.ms and since or 0
+end
+
 -- A user goes, for good: neither place nor token counts any more.  held: what
 -- the user is known to hold, 0 nothing, 1 a place, 2 an entry token.  Of one who
 -- never was here nothing is noted; but for a while after a loss of data nobody

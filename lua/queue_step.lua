@@ -240,7 +240,8 @@ function q.plan()
   if q.size == 0 and q.more == 0 then
     local slot = call('ZRANGE', k.active, 0, 0, 'WITHSCORES')[2]
     local beacon = call('ZRANGE', k.leaving, 0, 0, 'WITHSCORES')[2]
-    due = math.min((slot or beacon or due) + 0, (beacon or slot or due) + 0)
+    due = math.ceil(math.min((slot or beacon or due) + 0,
+                             (beacon or slot or due) + 0))
     if q.paused then
       due = math.max(due, q.behind and q.ms + PAUSE or q.gap)
     end

@@ -28,6 +28,7 @@
 #include "../host/view.h"
 #include "../redis/client.h"
 #include "beat.h"
+#include "beat_text.h"
 
 
 #define NGX_ADM_BEAT_DELAY  800          /* ms */
@@ -36,14 +37,6 @@
                                             be told of before */
 #define NGX_ADM_BEATS       500          /* of a call, at most, one by a place
                                             being two: about 1 ms of Redis */
-
-#define NGX_ADM_BEAT_PLACE  (2 * NGX_INT64_LEN + sizeof("  0") - 1)
-
-/* what a beat is of, as lua/queue_beat.lua has it */
-#define NGX_ADM_BEAT_HERE   0
-#define NGX_ADM_BEAT_AWAY   1
-#define NGX_ADM_BEAT_COME   2
-#define NGX_ADM_BEAT_CLOSE  3
 
 /* ms between two reports of the gate about a user, who may have come by the
    first; less where who waits has less time to come, or leaves with a stream */
@@ -73,23 +66,13 @@
 #define NGX_ADM_BEAT_LATELY  2
 
 
-/* what somebody says */
-typedef struct {
-    ngx_str_t                  user;
-    int64_t                    score;
-    int64_t                    n;        /* the place's time; else lua/
-                                            queue_beat.lua has it */
-    int64_t                    life;
-    ngx_uint_t                 what;
-} ngx_adm_beat_t;
-
-
 /* those of an event, until there is an answer */
 typedef struct {
     ngx_str_node_t             sn;       /* str: the id */
     ngx_adm_event_conf_t      *conf;
     ngx_pool_t                *pool;     /* of all of it */
-    ngx_array_t                groups;   /* of arguments: ngx_str_t */
+    ngx_array_t                groups;   /* of arguments: ngx_str_t, */
+    ngx_array_t                said;     /* and when, of each: ngx_msec_t */
     ngx_array_t                named;    /* ngx_adm_beat_t, by name alone, */
     ngx_array_t                lately;   /* and told of lately */
     ngx_uint_t                 n;        /* all */
@@ -114,10 +97,6 @@ static ngx_adm_came_t *ngx_adm_beat_of(ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t *entry, ngx_adm_came_t *now);
 static ngx_int_t ngx_adm_beat_add(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_beat_t *beat, ngx_uint_t named);
-static ngx_int_t ngx_adm_beat_group(ngx_adm_beats_t *beats,
-    ngx_adm_beat_t *beat);
-static ngx_int_t ngx_adm_beat_name(ngx_adm_beats_t *beats,
-    ngx_array_t *names, ngx_adm_beat_t *beat);
 static ngx_uint_t ngx_adm_beat_told(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_beat_t *beat);
 
@@ -125,8 +104,6 @@ static ngx_adm_beats_t *ngx_adm_beats(ngx_str_t *event);
 static void ngx_adm_beats_within(ngx_adm_beats_t *beats, ngx_msec_t delay);
 static void ngx_adm_beats_timer(ngx_event_t *ev);
 static void ngx_adm_beats_send(ngx_adm_beats_t *beats);
-static ngx_int_t ngx_adm_beats_names(ngx_adm_beats_t *beats,
-    ngx_array_t *of, ngx_str_t *names);
 static void ngx_adm_beats_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
 static void ngx_adm_beats_again(ngx_adm_beats_t *beats,
@@ -168,6 +145,7 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     beat.n = place->at;
     beat.life = place->epoch;
     beat.what = away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE;
+    beat.said = ngx_current_msec;
 
     return ngx_adm_beat_add(event, conf, &beat, 1);
 }
@@ -208,6 +186,7 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     beat.n = entry->adm;
     beat.life = 0;
     beat.what = NGX_ADM_BEAT_COME;
+    beat.said = ngx_current_msec;
 
     if (ngx_adm_beat_add(&entry->sub, conf, &beat, 0) == NGX_OK) {
         *came = now;
@@ -259,6 +238,7 @@ ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     beat.n = after;
     beat.life = 0;
     beat.what = NGX_ADM_BEAT_CLOSE;
+    beat.said = ngx_current_msec;
 
     (void) ngx_adm_beat_add(event, conf, &beat, 0);
 }
@@ -290,12 +270,14 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     told = named ? ngx_adm_beat_told(event, conf, beat) : NGX_ADM_BEAT_NEW;
 
     if (told == NGX_ADM_BEAT_NEW || beats->closes) {
-        rc = ngx_adm_beat_group(beats, beat);
+        rc = ngx_adm_beat_group(beats->pool, &beats->groups, &beats->said,
+                                beat);
         beats->weight += 2;
 
     } else {
-        rc = ngx_adm_beat_name(beats, told == NGX_ADM_BEAT_LATELY
-                                      ? &beats->lately : &beats->named, beat);
+        rc = ngx_adm_beat_name(beats->pool, told == NGX_ADM_BEAT_LATELY
+                                            ? &beats->lately : &beats->named,
+                               beat);
         beats->weight++;
     }
 
@@ -321,67 +303,6 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     } else if (beat->what == NGX_ADM_BEAT_CLOSE) {
         ngx_adm_beats_within(beats, NGX_ADM_BEAT_CLOSED);
     }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_adm_beat_group(ngx_adm_beats_t *beats, ngx_adm_beat_t *beat)
-{
-    u_char     *p;
-    ngx_str_t  *group;
-
-    p = ngx_pnalloc(beats->pool, beat->user.len + NGX_INT64_LEN
-                                 + NGX_ADM_BEAT_PLACE);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    group = ngx_array_push_n(&beats->groups, NGX_ADM_EACH_QUEUE_BEAT_COUNT);
-    if (group == NULL) {
-        return NGX_ERROR;
-    }
-
-    group[NGX_ADM_EACH_QUEUE_BEAT_USER].len = beat->user.len;
-    group[NGX_ADM_EACH_QUEUE_BEAT_USER].data = p;
-    p = ngx_cpymem(p, beat->user.data, beat->user.len);
-
-    group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data = p;
-    p = ngx_sprintf(p, "%L", beat->score);
-    group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].len =
-                               p - group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data;
-
-    group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data = p;
-    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->life, beat->what);
-    group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].len =
-                               p - group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_adm_beat_name(ngx_adm_beats_t *beats, ngx_array_t *names,
-    ngx_adm_beat_t *beat)
-{
-    u_char          *p;
-    ngx_adm_beat_t  *named;
-
-    p = ngx_pnalloc(beats->pool, beat->user.len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    named = ngx_array_push(names);
-    if (named == NULL) {
-        return NGX_ERROR;
-    }
-
-    *named = *beat;
-
-    named->user.data = p;
-    ngx_memcpy(p, beat->user.data, beat->user.len);
 
     return NGX_OK;
 }
@@ -479,6 +400,7 @@ ngx_adm_beats(ngx_str_t *event)
         || ngx_array_init(&beats->groups, pool,
                           8 * NGX_ADM_EACH_QUEUE_BEAT_COUNT,
                           sizeof(ngx_str_t)) != NGX_OK
+        || ngx_array_init(&beats->said, pool, 8, sizeof(ngx_msec_t)) != NGX_OK
         || ngx_array_init(&beats->named, pool, 8, sizeof(ngx_adm_beat_t))
            != NGX_OK
         || ngx_array_init(&beats->lately, pool, 8, sizeof(ngx_adm_beat_t))
@@ -542,7 +464,7 @@ ngx_adm_beats_timer(ngx_event_t *ev)
 static void
 ngx_adm_beats_send(ngx_adm_beats_t *beats)
 {
-    ngx_str_t              names, lately;
+    ngx_str_t              names, lately, ages;
     ngx_adm_redis_call_t  *call;
 
     if (beats->send.timer_set) {
@@ -558,15 +480,16 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
 
     call = NULL;
 
-    if (ngx_adm_beats_names(beats, &beats->named, &names) == NGX_OK
-        && ngx_adm_beats_names(beats, &beats->lately, &lately) == NGX_OK)
+    if (ngx_adm_beat_names(beats->pool, &beats->named, &names) == NGX_OK
+        && ngx_adm_beat_names(beats->pool, &beats->lately, &lately) == NGX_OK
+        && ngx_adm_beat_ages(beats->pool, &beats->named, &beats->lately,
+                             &beats->said, &ages) == NGX_OK)
     {
-
         ngx_adm_redis_until(ngx_adm_redis,
                             ngx_current_msec + NGX_ADM_BEAT_CALL);
 
         call = ngx_adm_queue_beat(&beats->sn.str, beats->conf, &names, &lately,
-                                  beats->groups.nelts
+                                  &ages, beats->groups.nelts
                                   / NGX_ADM_EACH_QUEUE_BEAT_COUNT,
                                   beats->groups.elts, beats->leave,
                                   ngx_adm_beats_done, beats);
@@ -579,54 +502,6 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
         ngx_adm_beat_seed++;
         ngx_destroy_pool(beats->pool);
     }
-}
-
-
-/* as cmsgpack reads a list of texts: array 16, raw 16 */
-
-static ngx_int_t
-ngx_adm_beats_names(ngx_adm_beats_t *beats, ngx_array_t *of, ngx_str_t *names)
-{
-    size_t           len;
-    u_char          *p;
-    ngx_uint_t       i, n;
-    ngx_adm_beat_t  *named;
-
-    ngx_str_null(names);
-
-    named = of->elts;
-    n = of->nelts;
-
-    if (n == 0) {
-        return NGX_OK;
-    }
-
-    len = 3;
-
-    for (i = 0; i < n; i++) {
-        len += 3 + named[i].user.len;
-    }
-
-    p = ngx_pnalloc(beats->pool, len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    names->len = len;
-    names->data = p;
-
-    *p++ = 0xdc;
-    *p++ = (u_char) (n >> 8);
-    *p++ = (u_char) n;
-
-    for (i = 0; i < n; i++) {
-        *p++ = 0xda;
-        *p++ = (u_char) (named[i].user.len >> 8);
-        *p++ = (u_char) named[i].user.len;
-        p = ngx_cpymem(p, named[i].user.data, named[i].user.len);
-    }
-
-    return NGX_OK;
 }
 
 

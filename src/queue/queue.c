@@ -274,8 +274,9 @@ ngx_adm_queue_admin(ngx_adm_queue_admin_e what, int64_t value, int64_t given,
 
 ngx_adm_redis_call_t *
 ngx_adm_queue_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
-    ngx_str_t *names, ngx_str_t *lately, ngx_uint_t n, ngx_str_t *groups,
-    ngx_msec_t leave, ngx_adm_queue_done_pt done, void *data)
+    ngx_str_t *names, ngx_str_t *lately, ngx_str_t *ages, ngx_uint_t n,
+    ngx_str_t *groups, ngx_msec_t leave, ngx_adm_queue_done_pt done,
+    void *data)
 {
     ngx_adm_args_t         args;
     ngx_adm_queue_call_t  *qc;
@@ -288,6 +289,7 @@ ngx_adm_queue_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     args.argv[NGX_ADM_ARG_QUEUE_BEAT_HERE] = *names;
     args.argv[NGX_ADM_ARG_QUEUE_BEAT_LATELY] = *lately;
+    args.argv[NGX_ADM_ARG_QUEUE_BEAT_AGES] = *ages;
 
     args.nmore = n * NGX_ADM_EACH_QUEUE_BEAT_COUNT;
     args.more = groups;

@@ -209,13 +209,14 @@ ngx_adm_redis_call_t *ngx_adm_queue_revoked(ngx_str_t *event, ngx_str_t *user,
 
 /*
  * What n users have to say who were told how they stand without asking Redis,
- * who came by the gate, or who closed a stream: groups of arguments, and names
- * of others, told of lately or not, as lua/queue_beat.lua has them.  leave: ms
- * after which one of them may leave by that; 0: none does.
+ * who came by the gate, or who closed a stream: groups of arguments, names of
+ * others, told of lately or not, and for how long each has waited to be told
+ * of, as lua/queue_beat.lua has them.  leave: ms after which one of them may
+ * leave by that; 0: none does.
  */
 ngx_adm_redis_call_t *ngx_adm_queue_beat(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_str_t *names, ngx_str_t *lately,
-    ngx_uint_t n, ngx_str_t *groups, ngx_msec_t leave,
+    ngx_str_t *ages, ngx_uint_t n, ngx_str_t *groups, ngx_msec_t leave,
     ngx_adm_queue_done_pt done, void *data);
 
 /*

@@ -132,13 +132,15 @@ sub step ($self, $since = 0, $waiting = -1, $inside = -1, $view = 0,
 # away, ... }; "again" of the answer is who is to ask.  come: adm of an entry token
 # that a gate took, instead; close: ms after which one leaves with a stream.  One
 # without any of these is named, which is said of those before; lately: as one told
-# of lately.
+# of lately.  ago: ms since when it waits to be told of.
 
 sub beat ($self, @who) {
     my @named = grep { !grep { defined } @$_{qw(place come close)} } @who;
-    my @texts = map { @$_ ? list(map { $_->{user} } @$_) : '' }
-                [ grep { !$_->{lately} } @named ], [ grep { $_->{lately} } @named ];
+    my @lists = ([ grep { !$_->{lately} } @named ], [ grep { $_->{lately} } @named ]);
+    my @texts = map { @$_ ? list(map { $_->{user} } @$_) : '' } @lists;
     @who = grep { $_->{place} || $_->{come} || $_->{close} } @who;
+
+    push @texts, pack 'n*', map { $_->{ago} // 0 } map({ @$_ } @lists), @who;
 
     return $self->call('beat', @texts, map {
         my $place = $_->{place};

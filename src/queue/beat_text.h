@@ -1,0 +1,55 @@
+
+/*
+ * Copyright (C) 2026 the admission module authors
+ *
+ * What somebody says without asking Redis, and how many of them are told to it
+ * in one call: as lua/queue_beat.lua reads it.
+ */
+
+
+#ifndef _NGX_ADM_BEAT_TEXT_H_INCLUDED_
+#define _NGX_ADM_BEAT_TEXT_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+
+/* what a beat is of */
+#define NGX_ADM_BEAT_HERE   0
+#define NGX_ADM_BEAT_AWAY   1
+#define NGX_ADM_BEAT_COME   2
+#define NGX_ADM_BEAT_CLOSE  3
+
+
+typedef struct {
+    ngx_str_t                  user;
+    int64_t                    score;
+    int64_t                    n;        /* the place's time; else lua/
+                                            queue_beat.lua has it */
+    int64_t                    life;
+    ngx_uint_t                 what;
+    ngx_msec_t                 said;
+} ngx_adm_beat_t;
+
+
+/*
+ * Adds one, copied from the pool: to groups of arguments (ngx_str_t) and when
+ * each was said (ngx_msec_t), or to those named alone (ngx_adm_beat_t).
+ * NGX_ERROR: no memory, here and below.
+ */
+ngx_int_t ngx_adm_beat_group(ngx_pool_t *pool, ngx_array_t *groups,
+    ngx_array_t *said, ngx_adm_beat_t *beat);
+ngx_int_t ngx_adm_beat_name(ngx_pool_t *pool, ngx_array_t *names,
+    ngx_adm_beat_t *beat);
+
+/* the names as one text; none: an empty one */
+ngx_int_t ngx_adm_beat_names(ngx_pool_t *pool, ngx_array_t *of,
+    ngx_str_t *names);
+
+/* for how long they have waited by now, all in that order */
+ngx_int_t ngx_adm_beat_ages(ngx_pool_t *pool, ngx_array_t *named,
+    ngx_array_t *lately, ngx_array_t *said, ngx_str_t *ages);
+
+
+#endif /* _NGX_ADM_BEAT_TEXT_H_INCLUDED_ */
