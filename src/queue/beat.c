@@ -35,8 +35,12 @@
 #define NGX_ADM_BEAT_CLOSED 20           /* a stream: who comes by a gate of
                                             another worker after it must not
                                             be told of before */
-#define NGX_ADM_BEATS       500          /* of a call, at most, one by a place
-                                            being two: about 1 ms of Redis */
+
+/* what Redis has to do of each, and of a call, at most: about 1 ms */
+#define NGX_ADM_BEAT_LOOK   1
+#define NGX_ADM_BEAT_NOTE   2
+#define NGX_ADM_BEAT_SAY    4
+#define NGX_ADM_BEATS       1000
 
 /* ms between two reports of the gate about a user, who may have come by the
    first; less where who waits has less time to come, or leaves with a stream */
@@ -272,13 +276,15 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     if (told == NGX_ADM_BEAT_NEW || beats->closes) {
         rc = ngx_adm_beat_group(beats->pool, &beats->groups, &beats->said,
                                 beat);
-        beats->weight += 2;
+        beats->weight += NGX_ADM_BEAT_SAY;
+
+    } else if (told == NGX_ADM_BEAT_TOLD) {
+        rc = ngx_adm_beat_name(beats->pool, &beats->named, beat);
+        beats->weight += NGX_ADM_BEAT_NOTE;
 
     } else {
-        rc = ngx_adm_beat_name(beats->pool, told == NGX_ADM_BEAT_LATELY
-                                            ? &beats->lately : &beats->named,
-                               beat);
-        beats->weight++;
+        rc = ngx_adm_beat_name(beats->pool, &beats->lately, beat);
+        beats->weight += NGX_ADM_BEAT_LOOK;
     }
 
     if (rc != NGX_OK) {
