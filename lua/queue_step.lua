@@ -278,7 +278,8 @@ function q.points(exact)
   if q.size > exact then
     share = math.max(SHARE, math.ceil((q.size - exact) / SHARES))
     for rank = exact - 1 + share, q.size - 2, share do
-      points[#points + 1] = call('ZRANGE', k.queue, rank, rank,
+      local at = string.format('%d', rank)
+      points[#points + 1] = call('ZRANGE', k.queue, at, at,
                                  'WITHSCORES')[2] + 0
     end
     points[#points + 1] = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0
