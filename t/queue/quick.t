@@ -174,7 +174,8 @@ sub history ($n, $calls) {
             my ($entry) = grep { $_->[0] eq $user } @entries;
             $reply = both('complete', $host, $user,
                           pick(0, $entry ? $entry->[1] : 0, $us - int rand 1e7),
-                          pick(0, 1, 1, 1, 2), pick(0, 1, 2))
+                          pick(0, 1, 1, 1, 2), pick(0, 1, 2),
+                          pick('', '', 'key' . int rand 9))
                      // return;
 
         } elsif ($x < 0.93) {
