@@ -332,7 +332,7 @@ sub host (%opt) {
     admission_events {
         default  threshold=0 admit_interval=200ms admit_batch=10;
         seen  seen_ttl=15s threshold=0 admit_interval=200ms admit_batch=10;
-        late  seen_ttl=60s threshold=0 admit_interval=200ms admit_batch=10;
+        late  seen_ttl=200s threshold=0 admit_interval=200ms admit_batch=10;
         @{[ map { "$_;\n" } qw(far leave in two clear terms reload away) ]}
     }
 END
@@ -533,11 +533,11 @@ subtest 'noted now and then' => sub {
     # by one worker
 
     my $connection = Admission::HTTP->connect($port[1], timeout => 30);
-    my ($late, %noted, $polls) = (3_000);
+    my ($late, %noted, $polls, $last) = (10_000);
     my $began = redis_ms();
 
     while (redis_ms() - $began < 4_000) {
-        my $sent = redis_ms();
+        my $sent = $last = redis_ms();
         my $beats = calls('queue_beat', 1);
         is $connection->request(GET => '/api/queue/status/late',
                                 bearer => user_token($user, userId => 'u600'),
@@ -553,10 +553,24 @@ subtest 'noted now and then' => sub {
     my $most = 2 + (redis_ms() - $began) / ($late - 1_000);
     cmp_ok scalar keys %noted, '<=', $most, "noted now and then, of $polls polls";
 
+    # the last poll was 199 s ago, and Redis knows of an earlier one: in time
+
+    my $ms = redis_ms();
+    my $noted = $redis->cmd('ZSCORE', '{late}:seen', 'u600');
+    $redis->cmd('ZADD', '{late}:seen', 'XX', $noted - 199_000 + ($ms - $last),
+                'u600');
+    $redis->cmd('HDEL', '{late}:state', 'clean');
+    ok wait_until { $redis->cmd('HEXISTS', '{late}:state', 'clean') }, 'a sweep';
+    my $there = rank('late', 'u600');
+    SKIP: {
+        skip 'busy', 1 if redis_ms() - $ms > 5_000;
+        is $there, 600, 'who polled in time is there';
+    }
+
     # who is silent
 
     my @who = $redis->cmd('ZRANGE', '{far}:queue', -3, -1)->@*;
-    my $ms = redis_ms();
+    $ms = redis_ms();
     my @silent = (599_000, 602_000, 630_001);
     $redis->cmd('ZADD', '{far}:seen', 'XX',
                 map { ($ms - $silent[$_], $who[$_]) } 0 .. 2);
