@@ -67,7 +67,7 @@ local h = call('HMGET', k.vwr, 'active', 'next', 'activation', 'changed',
                'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
                'issue_at', 'restored', 'touched', 'began', 'dead', 'draw_of',
                'stepped', 'hand_from', 'hand_to', 'serving', 'part', 'older',
-               'idle', 'passed', 'rest', 'skipped', 'rate')
+               'idle', 'passed', 'rest', 'skipped', 'rate', 'come_since')
 
 local st = call('HMGET', k.state, 'clock', 'reached', 'hold', 'follow',
                 'follow_rate', 'follow_trial', 'follow_serving', 'follow_of')
@@ -127,6 +127,8 @@ local v = {
                                     -- see come_lib.lua
   rest = (h[24] or 0) + 0,          -- how what come_lib.lua keeps stands, see
                                     -- v.stands(), 0: it is to be looked at
+
+  come_since = told(h[27]),         -- as the last step that looked told hosts
 
   -- after which number none is known to have been issued before a loss, and up
   -- to which none was after it

@@ -27,7 +27,7 @@
 --
 -- shows: how many of those who are called come, in thousandths, -1: that is not
 -- looked at; come_since: since when it is known here who came, us; 0: that is not
--- looked at now.
+-- looked at.
 -- reply: shows come_since
 --
 -- Who is there, see there_lib.lua: who tells, 0: this host has nothing to tell
@@ -214,10 +214,19 @@ v.standby_look()
 if v.active == 1 then
   if led then
     c.step()
+    if v.come_since ~= c.since then
+      v.come_since = c.since
+      v.write('come_since')
+    end
   else
     v.serving = v.skipped()
     v.move()
-    c.shows = ARG.noshow + 0 > 1 and c.shows or -1
+    if ARG.noshow + 0 > 1 then
+      -- the host that steps after a loss is not the one that knows who came
+      c.since = v.come_since
+    else
+      c.shows = -1
+    end
   end
   v.rate = v.rate_in_force()
   if v.serving >= v.next then

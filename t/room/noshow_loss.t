@@ -63,6 +63,26 @@ SKIP: {
     is_deeply [ @turns{3, 5} ], [ 0, 0 ], 'who has come has the turn of then';
     isnt $turns{6} // 'none', 0, 'who has not comes late';
 
+    # where nobody waits a step leaves out who came: other hosts hear of a loss
+    # all the same
+
+    $room->admin(rate => 0);
+    $room->admin(advance => 5000);
+    $_->step for $room, $other;
+    for (1 .. 60) { $later->(1); $room->step }
+    is $other->step->{come_since}, $room->step->{come_since},
+        'at rest the time is told';
+
+    my $known = $other->step->{come_since};
+    $redis->flushall;
+    for (1 .. 10) { $later->(1); $room->step }
+    $answer = $other->step;
+    cmp_ok $answer->{come_since}, '>', $known, 'and that of a loss, to each';
+    is $room->step->{come_since}, $answer->{come_since}, 'the same';
+    $other->step(had => \%bits);
+    is_deeply { $other->step(asks => [ 3, 5 ])->{turns}->@* },
+        { 3 => 0, 5 => 0 }, 'what is told again is taken';
+
     $other->step(had => { 0 => "\0" x 64 });
     is_deeply { $other->step(asks => [ 3 ])->{turns}->@* }, { 3 => 0 },
         'nothing is taken back by it';
