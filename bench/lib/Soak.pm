@@ -132,7 +132,7 @@ sub soak ($self) {
     $self->wrong($self->{watch}->verdict);
 
     print $self->report;
-    $self->wrong(Admission::Test::end());
+    $self->wrong(Admission::Test::end(scalar $self->{wrong}->@*));
 
     my $wrong = $self->{wrong}->@*;
     print $wrong ? "soak: FAILED, $wrong found wrong\n" : "soak: ok\n";

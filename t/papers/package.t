@@ -21,7 +21,8 @@ my $copy = "$dir/source";
 my $root = root;
 
 
-# ---- the build: what the compiler says where it optimizes is the Makefile's matter
+# ---- the build: what the compiler says where it optimizes is the Makefile's matter;
+# one that remembers, where there is one, does so wherever the copy is
 
 stand_back;
 
@@ -30,6 +31,7 @@ my ($status, $output) = run('bash', '-c', <<END);
 set -eo pipefail
 tar -C '$root' --exclude=./build --exclude=./.git -cf - . | tar -C '$copy' -xf -
 cd '$copy'
+export PATH=/usr/lib/ccache:\$PATH CCACHE_BASEDIR='$copy'
 DEB_BUILD_OPTIONS='parallel=2 noautodbgsym noopt' dpkg-buildpackage -us -uc -b
 END
 

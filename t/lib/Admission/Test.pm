@@ -29,7 +29,7 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
     test_dir free_port wait_until stopwatch slow sanitized stand_back root
-    sources write_file read_file read_lines run
+    sources write_file read_file read_lines run run_beside
     json_decode json_encode true false
     processes unreaped alive fd_count rss
     done_testing
@@ -216,7 +216,13 @@ sub read_lines ($path) {
 # Runs a command to its end, without a shell; returns its exit status
 # (128 + the signal that ended it) and what it wrote to stdout and stderr.
 
-sub run (@command) {
+sub run (@command) { return run_beside(@command)->() }
+
+
+# Begins with it: what is returned waits for the end, and returns that.  It may
+# say less than a pipe holds until then.
+
+sub run_beside (@command) {
     my $pid = open(my $out, '-|') // croak "fork: $!";
 
     if (!$pid) {
@@ -227,10 +233,12 @@ sub run (@command) {
         POSIX::_exit(127);
     }
 
-    my $text = do { local $/; <$out> } // '';
-    close $out;
+    return sub {
+        my $text = do { local $/; <$out> } // '';
+        close $out;
 
-    return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $text);
+        return ($? & 127 ? 128 + ($? & 127) : $? >> 8, $text);
+    };
 }
 
 
