@@ -27,8 +27,20 @@ async function admin(path, body) {
     return response.json();
 }
 
-const assign = event =>
-    fetch(`${config.site}/vwr-api/assign/${event}`, { method: "POST" });
+// who counts as ahead is who is heard of
+
+const there = [];
+
+setInterval(() => there.forEach(({ event, requestId, visitor }) => {
+    fetch(`${config.site}/vwr-api/check/${event}/${requestId}?away=1`,
+          { headers: { "x-admission-visitor": visitor } }).catch(() => { });
+}), 1000).unref();
+
+async function assign(event) {
+    const response = await fetch(`${config.site}/vwr-api/assign/${event}`,
+                                 { method: "POST" });
+    there.push({ event, ...await response.json() });
+}
 
 
 async function onePolicy(visitor) {

@@ -90,7 +90,18 @@ sub number ($page) {
 
 # ---- waiting, and in
 
-post($port, '/vwr-api/assign/concert') for 1 .. 2;
+my @ahead = map { post($port, '/vwr-api/assign/concert')->json } 1 .. 2;
+
+# who counts as ahead is who is heard of
+
+my $there = Admission::Process->start(name => 'there', code => sub {
+    while (1) {
+        get($port, "/vwr-api/check/concert/$_->{requestId}?away=1",
+            headers => [ 'X-Admission-Visitor' => $_->{visitor} ]) for @ahead;
+        select undef, undef, undef, 0.5;
+    }
+});
+Admission::Test::register($there);
 
 my %jar;
 my $page = ask(\%jar, "/vwr/concert?nojs=1$back");
@@ -133,6 +144,7 @@ for my $case ([ 2, 1 ], [ 3, 2 ], [ 99, 2 ], [ -1, 2 ], [ 'x', 2 ], [ 0, 0 ]) {
 }
 
 is issued('concert'), 3, 'again: no other ticket';
+$there->finish;
 
 admin('advance', 'POST', 'advance/concert', json => { batchSize => 2 });
 ok +(wait_until {
