@@ -204,13 +204,20 @@ static ngx_adm_came_t *
 ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
     ngx_adm_came_t *now)
 {
-    ngx_adm_beats_t  *beats;
+    ngx_adm_beats_t     *beats;
+    ngx_adm_hash_key_t  *key;
 
     if (entry->uid.len == 0 || entry->adm <= 0) {
         return NULL;
     }
 
-    now->key = ngx_adm_view_key(&entry->sub, &entry->uid);
+    /* users choose their ids, at times, but not those of events */
+
+    key = &ngx_adm_zone->sh->hash_key;
+
+    now->key = ngx_adm_hash(key, entry->uid.data, entry->uid.len);
+    now->key += (uint64_t) ngx_adm_hash_quick(key, entry->sub.data,
+                                              entry->sub.len) << 32;
     now->key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
     now->at = ngx_current_msec;
     now->batch = 0;
