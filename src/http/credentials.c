@@ -252,7 +252,7 @@ static ngx_int_t
 ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
     ngx_uint_t bearer)
 {
-    ngx_str_t              suffix;
+    ngx_str_t             *name, suffix;
     ngx_uint_t             kind;
     ngx_adm_cookie_t       cookie;
     ngx_adm_credential_t  *shown;
@@ -263,10 +263,13 @@ ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
     while (ngx_adm_cookie_of(&cookie)) {
 
         for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
+            name = &all->lcf->cookies[kind]->name;
 
-            if ((kind == NGX_ADM_TOKEN_USER && bearer)
-                || !ngx_adm_cookie_is(&cookie, &all->lcf->cookies[kind]->name,
-                                      &suffix)
+            /* of the site's own cookies few go on from here */
+
+            if (name->data[0] != cookie.name.data[0]
+                || (kind == NGX_ADM_TOKEN_USER && bearer)
+                || !ngx_adm_cookie_is(&cookie, name, &suffix)
                 || (suffix.len && !ngx_adm_credentials_of_event(kind)))
             {
                 continue;
