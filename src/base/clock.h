@@ -61,6 +61,30 @@ ngx_adm_ms_since(uint32_t time)
     (ngx_current_msec ? ngx_current_msec : 1)
 
 
+/* us, for differences: NGINX's own times are those of the last turn, in ms */
+static ngx_inline uint64_t
+ngx_adm_monotonic_us(void)
+{
+#if (NGX_HAVE_CLOCK_MONOTONIC)
+
+    struct timespec  ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+
+    return (uint64_t) ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+
+#else
+
+    struct timeval  tv;
+
+    ngx_gettimeofday(&tv);
+
+    return (uint64_t) tv.tv_sec * 1000000 + tv.tv_usec;
+
+#endif
+}
+
+
 /* what time it is by the host's own clock, ms */
 #define ngx_adm_wall()                                                        \
     ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))

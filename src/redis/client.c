@@ -15,6 +15,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/clock.h"
 #include "../base/text.h"
 #include "client.h"
 #include "cluster.h"
@@ -253,7 +254,7 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
         call->deadline = redis->until;
     }
 
-    call->issued = ngx_adm_redis_clock();
+    call->issued = ngx_adm_monotonic_us();
 
     call->hops = 0;
     call->probe = 0;

@@ -10,6 +10,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/clock.h"
 #include "shared.h"
 
 
@@ -62,31 +63,6 @@ ngx_adm_redis_count_breaker(ngx_adm_redis_breaker_state_e from,
 }
 
 
-/* NGINX's own times are those of the last turn of the event loop, in ms */
-
-uint64_t
-ngx_adm_redis_clock(void)
-{
-#if (NGX_HAVE_CLOCK_MONOTONIC)
-
-    struct timespec  ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-
-    return (uint64_t) ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-
-#else
-
-    struct timeval  tv;
-
-    ngx_gettimeofday(&tv);
-
-    return (uint64_t) tv.tv_sec * 1000000 + tv.tv_usec;
-
-#endif
-}
-
-
 void
 ngx_adm_redis_count_answer(ngx_uint_t kind, uint64_t issued, ngx_uint_t good)
 {
@@ -110,7 +86,7 @@ ngx_adm_redis_count_answer(ngx_uint_t kind, uint64_t issued, ngx_uint_t good)
         }
     }
 
-    now = ngx_adm_redis_clock();
+    now = ngx_adm_monotonic_us();
 
     ngx_adm_observe(NGX_ADM_HISTOGRAM_CALL, kind,
                     now > issued ? now - issued : 0);
