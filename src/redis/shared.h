@@ -60,8 +60,8 @@ void ngx_adm_redis_count_open(ngx_int_t n);
 void ngx_adm_redis_count_breaker(ngx_adm_redis_breaker_state_e from,
     ngx_adm_redis_breaker_state_e to);
 
-/* a call that was issued then, us by ngx_adm_monotonic_us(), was answered; good:
-   not with an error */
+/* a call that was issued then, us by ngx_adm_monotonic_us(), was answered;
+   good: not with an error */
 void ngx_adm_redis_count_answer(ngx_uint_t kind, uint64_t issued,
     ngx_uint_t good);
 
