@@ -23,44 +23,34 @@
 #include "api_routes.h"
 
 
-/* methods, and the same in words */
-
-#define READ    NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD"
-#define POST    NGX_HTTP_POST, "POST"
-#define RECORD  NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,      \
-                "GET, HEAD, PUT, DELETE"
-
-
-/* what operators ask of an event, and set, at the locations of both tiers */
-
-#define EVENT_ROUTES(prefix)                                                  \
-    { prefix "backend/*", READ, ngx_adm_follow_handler, 0, 0 },               \
-    { prefix "hold/*", RECORD, ngx_adm_hold_handler, 0, 0 },                  \
-    { prefix "notice/*", RECORD, ngx_adm_notice_handler, 0, 0 },              \
-    { prefix "schedule/*", RECORD, ngx_adm_sale_handler, 0, 0 },              \
-    { prefix "draw/*", NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST,              \
-      "GET, HEAD, POST", ngx_adm_beacon_handler, 0, 0 },                      \
-    { prefix "slots/*", RECORD, ngx_adm_queue_admin_handler,                  \
-      NGX_ADM_QUEUE_SET_SLOTS, 0 }
-
-
 const ngx_adm_route_t  ngx_adm_queue_routes[] = {
 
-    { "check/*", POST, ngx_adm_queue_check_handler,
+    { "check/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_check_handler,
       NGX_ADM_QUEUE_CHECK, 0 },
 
-    { "status/*", READ, ngx_adm_queue_check_handler,
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_check_handler,
       NGX_ADM_QUEUE_STATUS, 0 },
 
-    { "stream/*", READ, ngx_adm_queue_stream_handler, 0, 0 },
+    { "stream/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_stream_handler, 0, 0 },
 
-    { "heartbeat/*", POST, ngx_adm_queue_check_handler,
+    { "heartbeat/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_check_handler,
       NGX_ADM_QUEUE_HEARTBEAT, 0 },
 
-    { "leave/*", NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
+    { "leave/*",
+      NGX_HTTP_POST|NGX_HTTP_DELETE, "POST, DELETE",
       ngx_adm_queue_leave_handler, 0, 0 },
 
-    { "complete/*", POST, ngx_adm_queue_complete_handler,
+    { "complete/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_complete_handler,
       NGX_ADM_BY_USER, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
@@ -74,7 +64,9 @@ const ngx_adm_route_t  ngx_adm_queue_routes[] = {
 
 const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
 
-    { "admin/clear/*", POST, ngx_adm_queue_admin_handler,
+    { "admin/clear/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_admin_handler,
       NGX_ADM_QUEUE_CLEAR, 0 },
 
     { "admin/threshold/*",
@@ -82,12 +74,43 @@ const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
       ngx_adm_queue_admin_handler,
       NGX_ADM_QUEUE_SET_THRESHOLD, 0 },
 
-    EVENT_ROUTES("admin/"),
+    { "admin/backend/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_follow_handler, 0, 0 },
 
-    { "admin/complete/*", POST, ngx_adm_queue_complete_handler,
+    { "admin/hold/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_hold_handler, 0, 0 },
+
+    { "admin/notice/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_notice_handler, 0, 0 },
+
+    { "admin/schedule/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_sale_handler, 0, 0 },
+
+    { "admin/draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST, "GET, HEAD, POST",
+      ngx_adm_beacon_handler, 0, 0 },
+
+    { "admin/slots/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_SET_SLOTS, 0 },
+
+    { "admin/complete/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_queue_complete_handler,
       NGX_ADM_BY_OPERATOR, 0 },
 
-    { "admin/*", READ, ngx_adm_queue_admin_handler,
+    { "admin/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_queue_admin_handler,
       NGX_ADM_QUEUE_LOOK, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
@@ -96,12 +119,29 @@ const ngx_adm_route_t  ngx_adm_queue_admin_routes[] = {
 
 const ngx_adm_route_t  ngx_adm_room_routes[] = {
 
-    { "assign/*", POST, ngx_adm_assign_handler, 0, 0 },
-    { "check/*/*", READ, ngx_adm_room_check_handler, 0, 0 },
-    { "leave/*/*", POST, ngx_adm_room_leave_handler, 0, 0 },
-    { "stream/*/*", READ, ngx_adm_room_stream_handler, 0, 0 },
-    { "status/*", READ, ngx_adm_room_status_handler, 0, 1 },
-    { "draw/*", READ, ngx_adm_draw_handler, 0, 0 },
+    { "assign/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_assign_handler, 0, 0 },
+
+    { "check/*/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_check_handler, 0, 0 },
+
+    { "leave/*/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_room_leave_handler, 0, 0 },
+
+    { "stream/*/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_stream_handler, 0, 0 },
+
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_room_status_handler, 0, 1 },
+
+    { "draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_draw_handler, 0, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
 };
@@ -109,25 +149,63 @@ const ngx_adm_route_t  ngx_adm_room_routes[] = {
 
 const ngx_adm_route_t  ngx_adm_admin_routes[] = {
 
-    { "activate/*", POST, ngx_adm_admin_handler,
+    { "activate/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_ACTIVATE, 1 },
 
-    { "deactivate/*", POST, ngx_adm_admin_handler,
+    { "deactivate/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_DEACTIVATE, 0 },
 
-    { "status/*", READ, ngx_adm_admin_handler,
+    { "status/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_LOOK, 0 },
 
-    { "advance/*", POST, ngx_adm_admin_handler,
+    { "advance/*",
+      NGX_HTTP_POST, "POST",
+      ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_ADVANCE, 0 },
 
-    { "rate/*", NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
+    { "rate/*",
+      NGX_HTTP_PUT|NGX_HTTP_DELETE, "PUT, DELETE",
       ngx_adm_admin_handler,
       NGX_ADM_ROOM_CALL_SET_RATE, 0 },
 
-    EVENT_ROUTES(""),
+    { "backend/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_follow_handler, 0, 0 },
 
-    { "status", READ, ngx_adm_admin_list, 0, 0 },
+    { "hold/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_hold_handler, 0, 0 },
+
+    { "notice/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_notice_handler, 0, 0 },
+
+    { "schedule/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_sale_handler, 0, 0 },
+
+    { "draw/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST, "GET, HEAD, POST",
+      ngx_adm_beacon_handler, 0, 0 },
+
+    { "slots/*",
+      NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_PUT|NGX_HTTP_DELETE,
+      "GET, HEAD, PUT, DELETE",
+      ngx_adm_queue_admin_handler,
+      NGX_ADM_QUEUE_SET_SLOTS, 0 },
+
+    { "status",
+      NGX_HTTP_GET|NGX_HTTP_HEAD, "GET, HEAD",
+      ngx_adm_admin_list, 0, 0 },
 
     { NULL, 0, NULL, NULL, 0, 0 }
 };
