@@ -67,8 +67,8 @@ static ngx_int_t ngx_adm_claim_number(ngx_adm_value_t *value,
     ngx_adm_claim_e type, int64_t *number);
 static const char *ngx_adm_claims_time(ngx_adm_claims_t *claims, time_t now,
     time_t leeway);
-static u_char *ngx_adm_claim_encode(u_char *p, ngx_adm_claim_t *claim,
-    ngx_adm_claims_t *claims);
+static u_char *ngx_adm_claim_text(u_char *p, ngx_adm_claim_t *claim,
+    ngx_str_t *s);
 
 
 #define CLAIM(name, type, kinds, required)                                    \
@@ -162,8 +162,10 @@ ngx_int_t
 ngx_adm_token_sign(ngx_adm_token_e kind, ngx_adm_keyring_t *keys,
     ngx_adm_claims_t *claims, ngx_pool_t *pool, ngx_str_t *token)
 {
+    void             *field;
     size_t            size;
     u_char           *p, *last;
+    int64_t          *number;
     ngx_str_t         payload, *s;
     ngx_adm_claim_t  *claim;
 
@@ -191,10 +193,31 @@ ngx_adm_token_sign(ngx_adm_token_e kind, ngx_adm_keyring_t *keys,
     payload.data = p;
     last = p;
 
+    /* ,"name":value, or nothing if the claim is absent */
+
     for (claim = ngx_adm_claims; claim->name.len; claim++) {
 
-        if (claim->kinds & (1 << kind)) {
-            last = ngx_adm_claim_encode(last, claim, claims);
+        if (!(claim->kinds & (1 << kind))) {
+            continue;
+        }
+
+        field = (u_char *) claims + claim->offset;
+
+        if (claim->type < ngx_adm_claim_integer) {
+            s = field;
+
+            if (s->len) {
+                last = ngx_adm_claim_text(last, claim, s);
+            }
+
+            continue;
+        }
+
+        number = field;
+
+        if (*number) {
+            last = ngx_cpymem(last, claim->label.data, claim->label.len);
+            last = ngx_adm_put_number(last, *number);
         }
     }
 
@@ -474,36 +497,9 @@ ngx_adm_claims_time(ngx_adm_claims_t *claims, time_t now, time_t leeway)
 }
 
 
-/* ,"name":value, or nothing if the claim is absent */
-
 static u_char *
-ngx_adm_claim_encode(u_char *p, ngx_adm_claim_t *claim,
-    ngx_adm_claims_t *claims)
+ngx_adm_claim_text(u_char *p, ngx_adm_claim_t *claim, ngx_str_t *s)
 {
-    void       *field;
-    int64_t    *number;
-    ngx_str_t  *s;
-
-    field = (u_char *) claims + claim->offset;
-
-    if (claim->type >= ngx_adm_claim_integer) {
-        number = field;
-
-        if (*number == 0) {
-            return p;
-        }
-
-        p = ngx_cpymem(p, claim->label.data, claim->label.len);
-
-        return ngx_adm_put_number(p, *number);
-    }
-
-    s = field;
-
-    if (s->len == 0) {
-        return p;
-    }
-
     p = ngx_cpymem(p, claim->label.data, claim->label.len);
     *p++ = '"';
 
