@@ -22,8 +22,8 @@
 --   since    when it was begun, us: hosts that knew one of before tell anew who
 --            came
 --   shows    how many of 1000 who are called come
---   lag      after how long they came, us, all together, and, lagged, how many
---            that were, both faded
+--   ages     of each age of those called, as in AGES: how many came at it, and how
+--            many who were there, and numbers, passed through it, of late
 --   last     the last turn of one that came late, us of the event's clock, 0: none
 --   kept     when the keys were last kept from expiring, ms
 --
@@ -49,6 +49,14 @@ local SLOT, TURN, ASK = 400000, 30000000, 1000000
 -- numbers of which all are taken to have come ahead of what is known
 local PRIOR = 3
 
+-- s since the call, between which it is looked at how many come, and us in which
+-- what was seen fades
+local AGES = { 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30 }
+local FADES = 4000000
+
+-- how many times as many as by the rate may be expected of what one step calls
+local CATCH_UP = 1.5
+
 -- numbers, at least, that are passed over; how often in 30 s; and how many who are
 -- there may be called by one step, one by one
 local STRETCH, GAPS, ONES = 32, 16, 4096
@@ -63,11 +71,18 @@ function c.of_late(at)
   return v.us - at <= TURN and v.us - at > -ASK
 end
 
+function c.forget()
+  c.ages = {}
+  for i = 1, #AGES - 1 do
+    c.ages[i] = { came = 0, n = 0, all = 0 }
+  end
+end
+
 function c.load()
   local of = v.int(v.activation)
   local f = call('HMGET', KEY.come, 'of', 'credit', 'allow', 'slots', 'asking',
-                 'low', 'gaps', 'shows', 'lag', 'lagged', 'owed', 'last',
-                 'kept', 'since')
+                 'low', 'gaps', 'shows', 'ages', 'owed', 'last', 'kept',
+                 'since')
 
   if f[1] ~= of then
     call('DEL', KEY.come, KEY.late)
@@ -75,7 +90,7 @@ function c.load()
     f = {}
   end
 
-  c.since = told(f[14])
+  c.since = told(f[13])
   if c.since == 0 then
     c.since = v.us
     call('HSET', KEY.come, 'since', v.int(v.us))
@@ -84,9 +99,8 @@ function c.load()
   c.credit, c.allow = (f[2] or 0) + 0, (f[3] or 0) + 0
   c.asking, c.low = told(f[5]), (f[6] or 0) + 0
   c.shows = (f[8] or 1000) + 0
-  c.lag, c.lagged = (f[9] or 0) + 0, (f[10] or 0) + 0
-  c.owed = (f[11] or 0) + 0
-  c.last, c.kept = told(f[12]), (f[13] or 0) + 0
+  c.owed = (f[10] or 0) + 0
+  c.last, c.kept = told(f[11]), (f[12] or 0) + 0
   if v.rest == 1 then
     -- as much as may be, which may have become more
     c.allow = math.huge
@@ -103,6 +117,14 @@ function c.load()
                               known = known + 0 }
   end
 
+  c.ages = {}
+  for came, there, numbers in string.gmatch(f[9] or '', '(%S+) (%S+) (%S+);') do
+    c.ages[#c.ages + 1] = { came = came + 0, n = there + 0, all = numbers + 0 }
+  end
+  if #c.ages ~= #AGES - 1 or #c.slots == 0 then
+    c.forget()
+  end
+
   for from, to, at in string.gmatch(f[7] or '', '(%d+) (%d+) (%d+);') do
     if c.of_late(at + 0) then
       c.gaps[#c.gaps + 1] = { from = from + 0, to = to + 0, at = at + 0 }
@@ -111,7 +133,7 @@ function c.load()
 end
 
 function c.save()
-  local slots, gaps = {}, {}
+  local slots, gaps, ages = {}, {}, {}
   for i, s in ipairs(c.slots) do
     slots[i] = string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f %.0f;',
                              s.from, s.to, s.at, s.came, s.charge, s.most, s.n,
@@ -120,10 +142,13 @@ function c.save()
   for i, g in ipairs(c.gaps) do
     gaps[i] = string.format('%.0f %.0f %.0f;', g.from, g.to, g.at)
   end
+  for i, a in ipairs(c.ages) do
+    ages[i] = string.format('%.6g %.6g %.6g;', a.came, a.n, a.all)
+  end
   call('HSET', KEY.come, 'credit', v.int(c.credit), 'allow', v.int(c.allow),
        'slots', table.concat(slots), 'asking', v.int(c.asking),
        'low', v.int(c.low), 'gaps', table.concat(gaps),
-       'shows', v.int(c.shows), 'lag', v.int(c.lag), 'lagged', c.lagged,
+       'shows', v.int(c.shows), 'ages', table.concat(ages),
        'owed', v.int(c.owed), 'last', v.int(c.last), 'kept', v.int(c.kept))
 end
 
@@ -149,13 +174,50 @@ function c.by_hand(first, last)
   return last > v.hand_from and first <= v.hand_to
 end
 
+-- which of the ages that is, us
+function c.age(us)
+  local i = 1
+  while i < #AGES - 1 and us >= AGES[i + 1] * 1000000 do
+    i = i + 1
+  end
+  return i
+end
+
+-- So much of a slot passes through the ages between two, us.
+function c.expose(seen, from, to, n, numbers)
+  for i = c.age(from), #AGES - 1 do
+    local low, high = AGES[i] * 1000000, AGES[i + 1] * 1000000
+    if low >= to then
+      break
+    end
+    local part = (math.min(to, high) - math.max(from, low)) / (high - low)
+    seen[i] = seen[i] or { n = 0, all = 0 }
+    seen[i].n = seen[i].n + part * n
+    seen[i].all = seen[i].all + part * numbers
+  end
+end
+
+-- All that was called is older now.
+function c.grow(since)
+  local seen, fades = {}, math.exp(-since / FADES)
+  for _, s in ipairs(c.slots) do
+    local age = math.max(0, v.us - s.at)
+    c.expose(seen, math.max(0, age - since), age, s.n, s.to - s.from + 1)
+  end
+  for i, new in pairs(seen) do
+    local a = c.ages[i]
+    a.came, a.n = a.came * fades, a.n * fades + new.n
+    a.all = a.all * fades + new.all
+  end
+end
+
 -- n of eight numbers came: what was not called by the rate is charged as it does
 function c.came(first, n)
   local s = c.slot_of(first, first + 7)
   if s then
+    local a = c.ages[c.age(v.us - s.at)]
     s.came = s.came + n
-    c.lag = c.lag + n * math.max(0, v.us - s.at)
-    c.lagged = c.lagged + n
+    a.came = a.came + n
   elseif not c.by_hand(first, first + 7) then
     c.credit = c.credit - n * 1000000
   end
@@ -222,30 +284,32 @@ function c.set(n)
        .. string.sub(bits, i + 1))
 end
 
--- In which time one who is there has come, us: as it was of late, and ahead of
--- that as those ask again who are called at so many a second.
-function c.look(rate)
-  local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
-  local few = 2 * rate
-  return 2 * (c.lag + few * most * 500000) / (c.lagged + few) + 1000000
-end
-
 -- How many come of those who are called and there, and of the numbers, by what was
--- called of late in the same way.
-function c.share()
-  local called, came, numbers = PRIOR, PRIOR, PRIOR
-  for _, s in ipairs(c.slots) do
-    local age = v.us - s.at
-    if age >= c.looks and s.known == c.known then
-      local weight = math.exp((c.looks - age) / 4000000)
-      called = called + weight * s.n
-      came = came + weight * s.came
-      numbers = numbers + weight * (s.to - s.from + 1)
-    end
+-- seen of each age; and, in parts of those, up to which age.  Where nothing was
+-- seen yet they come as those ask again who are called at so many a second.
+function c.learn(rate)
+  local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
+  local p, of_all = 0, 0
+  c.sums = { 0 }
+  for i, a in ipairs(c.ages) do
+    local low, high = AGES[i], AGES[i + 1]
+    local prior = math.max(0, math.min(high, most + 1) - math.max(low, most))
+    local came = a.came + PRIOR * prior
+    p = p + came / (a.n + PRIOR)
+    of_all = of_all + came / (a.all + PRIOR)
+    c.sums[i + 1] = of_all
   end
   local least = 1 / ARG.noshow
-  return math.min(1, math.max(came / called, least)),
-         math.min(1, math.max(came / numbers, least))
+  c.of_all = math.min(1, math.max(of_all, least))
+  c.p = c.known == 1 and math.min(1, math.max(p, least)) or c.of_all
+end
+
+-- what part of those who come has come that long after the call
+function c.part(us)
+  local i = c.age(us)
+  local low, high = AGES[i], AGES[i + 1]
+  local in_it = math.min(1, math.max(0, (us / 1000000 - low) / (high - low)))
+  return (c.sums[i] + in_it * (c.sums[i + 1] - c.sums[i])) / c.sums[#AGES]
 end
 
 -- Who is to be expected of so many numbers of which n are there, in millionths.
@@ -260,16 +324,15 @@ function c.settle()
   local kept = {}
   c.known = there.known() and 1 or 0
   -- those ahead are told by numbers, where it is not known who is there
-  c.looks = c.look(math.max(1, v.rate_in_force())
-                   / (c.known == 1 and 1 or c.shows / 1000))
-  c.p, c.of_all = c.share()
+  c.learn(math.max(1, v.rate_in_force())
+          / (c.known == 1 and 1 or c.shows / 1000))
   for _, s in ipairs(c.slots) do
-    local f = math.min(1, math.max(0, (v.us - s.at) / c.looks))
+    local f = c.part(v.us - s.at)
     local rest = math.max(0, s.n - s.came)
     local charge = s.came * 1000000
     if f < 1 and rest > 0 then
-      -- how many are there may have changed since, and with it what comes of them
-      local p = s.known == 1 and s.most / s.n / 1000000 or c.p
+      local p = s.known == 1 and c.worth(s.to - s.from + 1, s.n) / s.n / 1000000
+                or c.of_all
       charge = charge + math.floor(rest * 1000000 * p * (1 - f) / (1 - p * f))
     end
     c.credit = c.credit + s.charge - charge
@@ -352,6 +415,11 @@ function c.call(to, n)
   c.credit, c.allow = c.credit - charge, c.allow - (to - v.serving) * 1000000
   v.serving = to
   if s and s.to == from - 1 and v.us - s.at < SLOT and s.known == c.known then
+    local seen = {}
+    c.expose(seen, 0, v.us - s.at, n, to - from + 1)
+    for i, new in pairs(seen) do
+      c.ages[i].n, c.ages[i].all = c.ages[i].n + new.n, c.ages[i].all + new.all
+    end
     s.to, s.n = to, s.n + n
     s.charge, s.most = s.charge + charge, s.most + charge
   else
@@ -426,7 +494,7 @@ function c.lead()
     return
   end
   v.part, v.updated, c.owed = 0, v.us, 0
-  local credit = v.us < c.asking and 0 or math.max(0, c.credit)
+  local credit = v.us < c.asking and 0 or math.max(0, math.min(c.credit, c.spend))
   if c.known == 1 and credit <= ONES * 1000000 then
     c.call_there(credit)
     return
@@ -445,22 +513,20 @@ function c.rest()
   local how = v.stands()
   if #c.slots > 0 or #c.gaps > 0 or v.us < c.asking or c.owed > 0
      or how == 1 and (c.credit < 1000000 or c.allow < c.most)
-     or how ~= 3 and c.lagged >= 1
   then
     how = 0
   end
   v.rest = how
   if how > 0 then
     c.shows = 1000
-    if how ~= 3 then
-      c.lag, c.lagged = 0, 0
-    end
   end
 end
 
 function c.step()
   c.load()
   c.keep()
+  local since, rate = v.elapsed(), v.rate_in_force()
+  c.grow(since)
   if v.waits() then
     -- nobody is let in, or on trial
     c.take()
@@ -471,12 +537,10 @@ function c.step()
     c.save()
     return
   end
-  local since, rate = v.elapsed(), v.rate_in_force()
+  c.spend = math.max(CATCH_UP * rate * since, 1000000)
   c.credit = c.credit + rate * since
   c.most = math.max(ARG.noshow * rate * 1000000, 1000000)
   c.allow = math.min(c.allow + ARG.noshow * rate * since, c.most)
-  local fades = math.exp(-since / 8000000)
-  c.lag, c.lagged = c.lag * fades, c.lagged * fades
   c.take()
   c.settle()
   c.credit = math.max(c.credit, -10000000 * math.max(rate, 1))
@@ -491,7 +555,8 @@ function c.step()
   else
     c.lead()
   end
-  c.credit = math.min(c.credit, math.max(rate * 500000, 1000000))
+  c.credit = math.min(c.credit, math.max(rate * 300000, 5000000 * rate ^ 0.5,
+                                         1000000))
   c.shows = math.floor(c.p * 1000)
   c.trim()
   c.rest()
