@@ -227,9 +227,8 @@ ngx_adm_unlisted_is(ngx_str_t *event, ngx_adm_event_node_t *en)
 {
     return ngx_adm_unlisted_conf
            && !ngx_adm_unlisted_conf->events_listed_only
-           && !(en && ngx_adm_event_is_set_locked(en))
-           && ngx_adm_event_line(ngx_adm_unlisted_conf, event)
-              == NULL;
+           && ngx_adm_event_line(ngx_adm_unlisted_conf, event) == NULL
+           && !(en && ngx_adm_event_is_set_locked(en));
 }
 
 
