@@ -310,8 +310,14 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
         beats->leave = ngx_max(beats->leave, (ngx_msec_t) beat->n);
     }
 
-    if (beats->weight >= NGX_ADM_BEATS || ngx_exiting) {
+    if (beats->weight >= NGX_ADM_BEATS) {
         ngx_adm_beats_send(beats);
+
+    } else if (ngx_exiting) {
+
+        /* with all that is said in this turn: the timer keeps the worker */
+
+        ngx_adm_beats_within(beats, 0);
 
     } else if (beat->what == NGX_ADM_BEAT_CLOSE) {
         ngx_adm_beats_within(beats, NGX_ADM_BEAT_CLOSED);
