@@ -94,6 +94,7 @@ typedef struct {
     uint64_t                   key;      /* of event, user and session */
     ngx_msec_t                 at;
     ngx_uint_t                 batch;
+    ngx_uint_t                 nth;      /* of what is said there */
 } ngx_adm_came_t;
 
 
@@ -158,8 +159,9 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
 ngx_uint_t
 ngx_adm_beat_is_due(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 {
-    ngx_msec_t       often;
-    ngx_adm_came_t   now, *came;
+    ngx_msec_t        often, *said;
+    ngx_adm_came_t    now, *came;
+    ngx_adm_beats_t  *beats;
 
     often = conf->leave_on_close ? NGX_ADM_BEAT_OFTEN
             : ngx_max(ngx_min(conf->claim_ttl / 4, NGX_ADM_BEAT_COMES),
@@ -167,9 +169,29 @@ ngx_adm_beat_is_due(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 
     came = ngx_adm_beat_of(conf, entry, &now);
 
-    return came
-           && (came->key != now.key || came->batch != now.batch
-               || now.at - came->at >= often);
+    if (came == NULL) {
+        return 0;
+    }
+
+    if (came->key != now.key || came->batch != now.batch
+        || now.at - came->at >= often)
+    {
+        return 1;
+    }
+
+    if (now.batch) {
+
+        /* it is not sent yet, and by now said after what others told */
+
+        beats = ngx_adm_beats(&entry->sub);
+
+        if (beats && came->nth < beats->said.nelts) {
+            said = beats->said.elts;
+            said[came->nth] = now.at;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -221,6 +243,7 @@ ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
     now->key ^= (uint64_t) entry->adm + ngx_adm_came_seed;
     now->at = ngx_current_msec;
     now->batch = 0;
+    now->nth = 0;
 
     if (conf->leave_on_close && ngx_adm_redis) {
 
@@ -232,6 +255,7 @@ ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
         }
 
         now->batch = beats->batch;
+        now->nth = beats->said.nelts;
     }
 
     return &ngx_adm_came[now->key % NGX_ADM_BEAT_CAME];

@@ -12,6 +12,7 @@ use Admission::Metrics;
 use Admission::Redis;
 use Admission::Scripts;
 use Admission::Site;
+use Admission::Stream;
 
 my $redis = Admission::Redis->start;
 
@@ -162,6 +163,48 @@ subtest 'hosts' => sub {
 
     $poll->($_ % 2, $users[$_]) for 0 .. $#users;
     ok wait_until { !$going->()->@* }, 'who is back stays';
+};
+
+
+subtest 'a gate' => sub {
+    my $site = Admission::Site->start(
+        redis => $redis, instances => 2, workers => 1, event => 'in',
+        timeout => '2s', events => 'default threshold=5 leave_on_close=on;',
+        server => 'location = /metrics { admission_metrics; }');
+
+    my %token = map {
+        ($_ => $site->call(0, $_ => POST => 'check')->json->{entryToken})
+    } qw(ann ben);
+
+    my $gated = sub ($user) {
+        return request($site->port(1), GET => '/gated',
+                       bearer => $site->user($user), headers =>
+                       [ 'X-Queue-Entry-Token' => $token{$user} ])->status;
+    };
+    my $going = sub ($user) { $redis->cmd('ZSCORE', '{in}:leaving', $user) };
+    my $calls = sub {
+        metrics($site->port(1))->value('redis_call_duration_seconds_count',
+                                       call => 'queue_beat') // 0;
+    };
+
+    # what a gate says goes after 0.8 s, what a closed stream does at once, by
+    # another host
+
+    my $said = $calls->();
+    my %stream = map {
+        ($_ => Admission::Stream->open($site->port(0), '/api/queue/stream/in',
+                                       bearer => $site->user($_)))
+    } qw(ann ben);
+    ok $stream{$_}->message, "$_ has a stream" for qw(ann ben);
+    is $gated->($_), 200, "$_ sees a gated page" for qw(ann ben);
+    sleep 0.5;
+    $stream{$_}->close for qw(ann ben);
+    ok wait_until { $going->('ann') && $going->('ben') }, 'both close it';
+    is $gated->('ann'), 200, 'ann sees another page';
+
+    ok wait_until { $calls->() > $said }, 'the gate has told';
+    ok wait_until { !$going->('ann') }, 'ann is there';
+    ok $going->('ben'), 'what ben said before that keeps nobody';
 };
 
 
