@@ -206,7 +206,9 @@ sub symbol_arrows ($self, $kinds = qr/./, $how = qr/used/) {
 sub files_of ($self, @units) {
     my %unit = map { $_ => 1 } @units;
 
-    $self->{of}{ $_->{unit} }{ $_->{name} } = $_ for $self->files;
+    if (!$self->{of}) {
+        $self->{of}{ $_->{unit} }{ $_->{name} } = $_ for $self->files;
+    }
     return map { values $self->{of}{$_}->%* } sort keys %unit;
 }
 
