@@ -21,8 +21,7 @@ my $copy = "$dir/source";
 my $root = root;
 
 
-# ---- the build: what the compiler says where it optimizes is the Makefile's matter;
-# one that remembers, where there is one, does so wherever the copy is
+# ---- the build: what the compiler says where it optimizes is the Makefile's matter
 
 stand_back;
 
@@ -31,7 +30,6 @@ my ($status, $output) = run('bash', '-c', <<END);
 set -eo pipefail
 tar -C '$root' --exclude=./build --exclude=./.git -cf - . | tar -C '$copy' -xf -
 cd '$copy'
-export PATH=/usr/lib/ccache:\$PATH CCACHE_BASEDIR='$copy'
 DEB_BUILD_OPTIONS='parallel=2 noautodbgsym noopt' dpkg-buildpackage -us -uc -b
 END
 
