@@ -22,8 +22,9 @@
 --   since    when it was begun, us: hosts that knew one of before tell anew who
 --            came
 --   shows    how many of 1000 who are called come
---   ages     of each age of those called, as in AGES: how many came at it, and how
---            many who were there, and numbers, passed through it, of late
+--   ages     of each age since the call, as in AGES: how many came at it, and how
+--            many who were there, and numbers, passed through it; in thousandths,
+--            faded
 --   last     the last turn of one that came late, us of the event's clock, 0: none
 --   kept     when the keys were last kept from expiring, ms
 --
@@ -49,13 +50,15 @@ local SLOT, TURN, ASK = 400000, 30000000, 1000000
 -- numbers of which all are taken to have come ahead of what is known
 local PRIOR = 3
 
--- s since the call, between which it is looked at how many come, and us in which
--- what was seen fades
+-- s since the call: between two it is looked at how many come; and us, in which
+-- that fades
 local AGES = { 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30 }
 local FADES = 4000000
 
--- how many times as many as by the rate may be expected of what one step calls
-local CATCH_UP = 1.5
+-- how many times as many as by the rate are called at most, to make up for what
+-- was expected and did not come; and us of the rate, or so many times its root,
+-- beyond which that is forgotten: a few are by chance
+local CATCH_UP, OWED, CHANCE = 1.5, 300000, 5
 
 -- numbers, at least, that are passed over; how often in 30 s; and how many who are
 -- there may be called by one step, one by one
@@ -118,8 +121,8 @@ function c.load()
   end
 
   c.ages = {}
-  for came, there, numbers in string.gmatch(f[9] or '', '(%S+) (%S+) (%S+);') do
-    c.ages[#c.ages + 1] = { came = came + 0, n = there + 0, all = numbers + 0 }
+  for came, n, all in string.gmatch(f[9] or '', '(%d+) (%d+) (%d+);') do
+    c.ages[#c.ages + 1] = { came = came / 1000, n = n / 1000, all = all / 1000 }
   end
   if #c.ages ~= #AGES - 1 or #c.slots == 0 then
     c.forget()
@@ -143,7 +146,8 @@ function c.save()
     gaps[i] = string.format('%.0f %.0f %.0f;', g.from, g.to, g.at)
   end
   for i, a in ipairs(c.ages) do
-    ages[i] = string.format('%.6g %.6g %.6g;', a.came, a.n, a.all)
+    ages[i] = string.format('%.0f %.0f %.0f;', a.came * 1000, a.n * 1000,
+                            a.all * 1000)
   end
   call('HSET', KEY.come, 'credit', v.int(c.credit), 'allow', v.int(c.allow),
        'slots', table.concat(slots), 'asking', v.int(c.asking),
@@ -284,9 +288,9 @@ function c.set(n)
        .. string.sub(bits, i + 1))
 end
 
--- How many come of those who are called and there, and of the numbers, by what was
--- seen of each age; and, in parts of those, up to which age.  Where nothing was
--- seen yet they come as those ask again who are called at so many a second.
+-- How many come of those who are called and there, and of the numbers, as those of
+-- each age do now, and up to which age.  Of what was not seen yet all are taken to
+-- come, once those who are called at so many a second have asked again.
 function c.learn(rate)
   local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
   local p, of_all = 0, 0
@@ -539,7 +543,7 @@ function c.step()
   end
   c.spend = math.max(CATCH_UP * rate * since, 1000000)
   c.credit = c.credit + rate * since
-  c.most = math.max(ARG.noshow * rate * 1000000, 1000000)
+  c.most = math.max(ARG.noshow * rate * 500000, 1000000)
   c.allow = math.min(c.allow + ARG.noshow * rate * since, c.most)
   c.take()
   c.settle()
@@ -555,8 +559,8 @@ function c.step()
   else
     c.lead()
   end
-  c.credit = math.min(c.credit, math.max(rate * 300000, 5000000 * rate ^ 0.5,
-                                         1000000))
+  c.credit = math.min(c.credit, math.max(OWED * rate, 1000000,
+                                         CHANCE * 1000000 * math.sqrt(rate)))
   c.shows = math.floor(c.p * 1000)
   c.trim()
   c.rest()

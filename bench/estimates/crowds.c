@@ -81,6 +81,7 @@ crowd(long people)
     long             at[TENTHS];
     double           x, credit, f;
     crowd_t          c;
+    int64_t          rate;
     ngx_adm_pace_t   pace;
     ngx_adm_range_t  range[TENTHS];
 
@@ -169,8 +170,13 @@ crowd(long people)
 
             if (there[i] && ahead == tries) {
                 at[k] = i;
-                ngx_adm_forecast(&pace, ngx_adm_pace_rate(&pace), ahead,
-                                 &range[k]);
+
+                /* of few it may be that none passed: by the rate set, then */
+
+                rate = ngx_adm_pace_rate(&pace);
+
+                ngx_adm_forecast(&pace, rate ? rate : (int64_t) (c.rate * 1000),
+                                 ahead, &range[k]);
                 k++;
             }
         }

@@ -284,11 +284,12 @@ sub marks ($self, $host) {
 # ---- what came of it
 
 # First tokens a second over any 10 s between two times, s since the begin: the
-# least and the most.
+# least and the most; of those alone, whose number, and whether late, are such.
 
-sub rates ($self, $from, $to) {
+sub rates ($self, $from, $to, $of = undef) {
     my @in;                     # each half second
     for my $come ($self->{come}->@*) {
+        next if $of && !$of->(@$come[1, 2]);
         my $at = 2 * ($come->[0] - BEGIN_US) / 1e6;
         $in[$at]++;
     }

@@ -74,7 +74,7 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
 {
     double  n, a, time, leave, gone, part, spread;
 
-    a = (double) rate / 1000;
+    a = (double) ngx_max(rate, 1) / 1000;
     n = (double) ngx_max(people, 0);
 
     leave = (pace->gone > 0 && pace->stay > 0) ? pace->gone / pace->stay : 0;
