@@ -51,6 +51,7 @@ sub forget ($self) {
 sub clear ($self) {
     $self->{sums} = { map { ($_ => 0) } @SUMS };
     $self->{bins} = {};
+    $self->{waited} = {};
 }
 
 sub key ($self, $name) { return "{$self->{event}}:$name" }
@@ -69,6 +70,7 @@ sub measure ($self, $us, $user, %of) {
 
     $sums->{requests}++;
     $window->{requests}++;
+    $self->{waited}{$user} += ($of{ms} // 0) / 500;
 
     my $one = $window->{users}{$user} //= { counted => 0 };
 
@@ -99,6 +101,17 @@ sub measure ($self, $us, $user, %of) {
     }
 }
 
+# How many wait at a time, of which one user is 1 in 20.
+
+sub waiting ($self) {
+    my ($users, $n) = (0, 0);
+
+    $users += $_ < 1 ? $_ : 1 for values $self->{waited}->%*;
+    my $most = 1 + int $users / 20;
+    $n += $_ < $most ? $_ : $most for values $self->{waited}->%*;
+    return int $n;
+}
+
 sub top ($self, $name, $n) {
     my $window = $self->{window};
 
@@ -108,14 +121,16 @@ sub top ($self, $name, $n) {
 }
 
 
-# Tells of what was measured: what the script answers, by name; late, hung: users
-# who wait.
+# Tells of what was measured: what the script answers, by name; waiting: requests
+# that wait now, by default as many as do at a time where calls are twice a second;
+# late, hung: users who wait for long.
 
 sub call ($self, %opt) {
     my $known = $self->{known};
 
     my %arg = ((map { ($_ => $self->{$_}) } @CONF), $self->{sums}->%*,
                what => $opt{what} // $self->{what},
+               waiting => $opt{waiting} // $self->waiting,
                late => $opt{late} // 0, hung => $opt{hung} // 0,
                bins => join(' ', $self->{bins}->%*),
                host_at => $known->{at} // 0, host_rate => $known->{rate},

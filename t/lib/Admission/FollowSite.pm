@@ -15,7 +15,7 @@ my $TICK = 10_000;         # us
 
 # hosts      how many
 # come       visitors a second
-# requests   of a visitor, one a second
+# requests   of a visitor; gap: ms between an answer and the next request
 # capacity   of the backend, a second
 # base       ms that an answer takes at least, on average
 # timeout    ms after which a proxy gives up
@@ -30,9 +30,9 @@ my $TICK = 10_000;         # us
 
 sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, us => 1_800_000_000_000_000,
-                       hosts => 2, come => 200, requests => 2, capacity => 200,
-                       base => 100, timeout => 3000, failing => 0, lag => 250,
-                       given_up => 0,
+                       hosts => 2, come => 200, requests => 2, gap => 1000,
+                       capacity => 200, base => 100, timeout => 3000,
+                       failing => 0, lag => 250, given_up => 0,
                        rate => 200, seed => 1,
                        queue => [], calls => [], due => {}, serving => 0,
                        issued => 0, credit => 0, next_user => 1,
@@ -158,7 +158,7 @@ sub serve ($self) {
 
 sub visit ($self, $n, $who = $self->{next_user}++) {
     $self->request($who, $n < 2 ? undef : sub {
-        $self->later(1_000_000, sub { $self->visit($n - 1, $who) });
+        $self->later(1000 * $self->{gap}, sub { $self->visit($n - 1, $who) });
     });
 }
 
@@ -188,8 +188,8 @@ sub hosts ($self) {
             my $hung = grep { $self->{us} - $_ > 5e6 } values %$open;
 
             $self->clock;
-            my $answer = $self->{follow}[$host]->call(late => $late,
-                                                     hung => $hung);
+            my $answer = $self->{follow}[$host]->call(
+                waiting => scalar keys %$open, late => $late, hung => $hung);
             $self->{answer} = $answer;
             $self->{answered}->($answer) if $self->{answered};
         }
@@ -332,6 +332,9 @@ sub phases ($self, @phases) {
 # The cases by which the method was chosen: a name, what is special about the site,
 # and the phases.  60 of 100 visitors a second more than half of the capacity take.
 
+my %RIG = (rate => 40, come => 46, capacity => 96, base => 50, gap => 300,
+           errors => 200, deaf => 1);
+
 our @CASES = (
     [ 'as it should be',   {}, { for => 60 } ],
     [ 'too much at once',  { capacity => 120 }, { for => 60 } ],
@@ -362,6 +365,25 @@ our @CASES = (
     [ 'few: a tenth',      { rate => 40, come => 46, capacity => 96 },
                            { for => 40 }, { for => 60, capacity => 10 },
                            { for => 60, capacity => 96 } ],
+    [ 'many requests',     { rate => 12, come => 14, requests => 8 },
+                           { for => 40 }, { for => 60, capacity => 48 },
+                           { for => 60, capacity => 96 } ],
+    [ 'the rig',           { %RIG }, { for => 30 },
+                           { for => 40, capacity => 48 },
+                           { for => 40, capacity => 96 },
+                           { for => 40, capacity => 9.6 },
+                           { for => 40, capacity => 96 },
+                           { for => 20, capacity => 0 },
+                           { for => 40, capacity => 96 },
+                           { for => 40, capacity => 48, kill => 1 } ],
+    [ 'the rig, late',     { %RIG, lag => 2000 }, { for => 30 },
+                           { for => 40, capacity => 48 },
+                           { for => 40, capacity => 96 },
+                           { for => 40, capacity => 9.6 },
+                           { for => 40, capacity => 96 },
+                           { for => 20, capacity => 0 },
+                           { for => 40, capacity => 96 },
+                           { for => 40, capacity => 48, kill => 1 } ],
 );
 
 our %SITE = (rate => 100, come => 115, requests => 2, capacity => 240);
