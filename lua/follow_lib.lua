@@ -10,6 +10,9 @@ local FEW, ENOUGH = 20, 100
 -- parts of a window, and bins of times
 local PARTS, BINS = 12, 128
 
+-- parts in which those who enter come to the backend
+local COMING = 3
+
 local DATA = { 'requests', 'counted', 'failed', 'failed_top', 'slow_top',
                'failed_users', 'users', 'retry', 'retry_users',
                'retry_seconds', 'late', 'hung' }
@@ -25,9 +28,13 @@ local now = { ARG.requests + 0, ARG.counted + 0, ARG.failed + 0,
 -- look for nothing.
 local retry_top = ARG.retry_top + 0
 
+-- And beside the part, likewise not looked for: requests that wait, and how many
+-- entered a second.
+local waiting = math.max(ARG.waiting - 1, 0)
+
 -- A part of a window is a list: when it ended, how long it was, ms, the sums, and
 -- bins with what is in them; and retry_top.
-function f.add(sum, part)
+function f.add(sum, part, waits)
   local sums, bins = 2 + #DATA, sum.bins
   sum.n = sum.n + 1
   for i = 1, sums do
@@ -37,6 +44,7 @@ function f.add(sum, part)
     local bin = part[i]
     bins[bin] = (bins[bin] or 0) + part[i + 1]
   end
+  sum.waiting = sum.waiting + (waits or 0)
   -- of a host of before it is not known: of all failures then
   sum.retry_top = sum.retry_top
                   + ((#part - sums) % 2 == 1 and part[#part] or part[6])
@@ -52,7 +60,7 @@ function f.part(sum)
     part[#part + 1] = n
   end
   part[#part + 1] = sum.retry_top
-  return cmsgpack.pack(part)
+  return cmsgpack.pack(part, sum.waiting, sum.entered or 0)
 end
 
 function f.report()
@@ -66,7 +74,7 @@ function f.report()
 end
 
 function f.sum()
-  return { bins = {}, n = 0, retry_top = 0 }
+  return { bins = {}, n = 0, retry_top = 0, waiting = 0 }
 end
 
 function f.named(sum)
@@ -77,6 +85,7 @@ function f.named(sum)
   -- how many there are at a time
   local n = math.max(sum.n, 1)
   sum.late, sum.hung = math.floor(sum.late / n), math.floor(sum.hung / n)
+  sum.waiting = sum.waiting / n
   return sum
 end
 
@@ -86,39 +95,51 @@ function f.gather()
   if kept[1] and us - f.at < WINDOW * 1000 and us >= f.at then
     f.add(open, cmsgpack.unpack(kept[1]))
   end
-  f.add(open, f.report())
+  f.add(open, f.report(), waiting)
   return open
 end
 
--- Four windows: all of the last 5 s, of the parts since the last cut the newest
+-- Five windows: all of the last 5 s, of the parts since the last cut the newest
 -- that are enough, two at least, and of these the newest with a few: what is over
--- is over; and the last two.
+-- is over; the last two; and those since it began to be too much.
 function f.windows()
   local all, new, last, two = f.sum(), f.sum(), f.sum(), f.sum()
-  local names = {}
+  local busy, coming, names = f.sum(), {}, {}
   for i = 0, PARTS - 1 do
     names[i + 1] = 'part' .. (f.parts - i) % PARTS
   end
   local parts, n = call('HMGET', KEY.follow, unpack(names)), 0
   for _, packed in ipairs(parts) do
-    local part = packed and cmsgpack.unpack(packed) or { 0 }
+    local part, waits, entered = { 0 }
+    if packed then
+      part, waits, entered = cmsgpack.unpack(packed)
+    end
     local ended = part[1]
     if ended > ms or ended <= ms - WINDOW then
       break
     end
-    f.add(all, part)
+    f.add(all, part, waits)
     if all.n <= 2 then
-      f.add(two, part)
+      f.add(two, part, waits)
+      two.least = waits and math.min(two.least or waits, waits)
+      two.last = two.last or 1000 * (part[4] - part[5]) / part[2]
+    end
+    if ended > f.since then
+      f.add(busy, part, waits)
+    end
+    if all.n <= COMING then
+      coming[all.n] = { entered or 0, part[2] }
     end
     if ended > f.from and (n < 2 or (new[4] or 0) < ENOUGH) then
-      f.add(new, part)
+      f.add(new, part, waits)
       n = n + 1
       if (last[4] or 0) < FEW then
-        f.add(last, part)
+        f.add(last, part, waits)
       end
     end
   end
-  return f.named(all), f.named(new), f.named(last), f.named(two)
+  f.coming = coming
+  return f.named(all), f.named(new), f.named(last), f.named(two), f.named(busy)
 end
 
 -- The time, us, that such a share is slower than, without the slowest of one user;
