@@ -559,7 +559,9 @@ function c.step()
   else
     c.lead()
   end
-  c.credit = math.min(c.credit, math.max(OWED * rate, 1000000,
+  -- the counter stands until it is known that no more late-comers ask
+  local owed = v.us < c.asking and ASK / 2 or OWED
+  c.credit = math.min(c.credit, math.max(owed * rate, 1000000,
                                          CHANCE * 1000000 * math.sqrt(rate)))
   c.shows = math.floor(c.p * 1000)
   c.trim()
