@@ -51,7 +51,7 @@ local TRIAL, SOON_TRIED, PAUSE = 5000, 600, 60000
 -- that one is of what was let in, and what it is where nothing is known; what is
 -- left of it where that was too much again; and so much is let in while errors are
 -- too many.
-local TRUST, LEAST, BLIND, AGAIN, FAILING = 0.95, 0.03, 0.7, 0.7, 0.6
+local TRUST, LEAST, BLIND, AGAIN, FAILING = 0.95, 0.03, 0.7, 0.6, 0.6
 
 -- of the latency that is allowed: from how long who asks now waits less than the
 -- peak is let in, or where that is not known from what percentile on; so that what
@@ -88,9 +88,10 @@ local ms = math.floor(us / 1000)
 local STATE = { 'at', 'rate', 'threshold', 'why', 'stopped', 'pause', 'trial',
                 'trial_at', 'trial_n', 'good', 'hold', 'from', 'growth',
                 'rate_peak', 'threshold_peak', 'serving', 'entering', 'came',
-                'let_in', 'inside', 'waiting', 'since', 'parts', 'idle', 'cuts',
-                'before', 'usual', 'rate_best', 'threshold_best', 'rate_mark',
-                'threshold_mark', 'rate_over', 'threshold_over' }
+                'let_in', 'asked_for', 'inside', 'waiting', 'since', 'parts',
+                'idle', 'cuts', 'before', 'usual', 'rate_best',
+                'threshold_best', 'rate_mark', 'threshold_mark', 'rate_over',
+                'threshold_over' }
 
 local f = {}
 local kept = call('HMGET', KEY.follow, 'open', unpack(STATE))
@@ -143,16 +144,23 @@ function f.note_came(open)
   f.waiting = open.waiting
   f.came = math.max(0, KEPT * f.came + 1000 * came)
   f.let_in = KEPT * f.let_in + span * f.entering
-  f.inside = KEPT * f.inside + span * 1000 * f.users
+  -- who is inside and waits asks for less
+  if f.cuts == 0 and f.stopped == 0 then
+    f.asked_for = math.max(0, KEPT * f.asked_for + 1000 * came)
+    f.inside = KEPT * f.inside + span * 1000 * f.users
+  end
 end
 
 -- What a limit can be where the backend answers so many a second; -1: not known.
 function f.takes(name, good)
-  local used = name == 'rate' and f.let_in or f.inside
-  if f.came < 1000 * ENOUGH or used <= 0 then
+  local used, came = f.let_in, f.came
+  if name == 'threshold' then
+    used, came = f.inside, f.asked_for
+  end
+  if came < 1000 * ENOUGH or used <= 0 then
     return -1
   end
-  return TRUST * good * used / f.came
+  return TRUST * good * used / came
 end
 
 -- How long, ms, who asks now will wait, by how many do; without chance.
@@ -201,7 +209,9 @@ function f.less_one(name, least, inside, good, again, much, by)
     return
   end
   local found = f.takes(name, good)
-  if much and found >= 0 and (found < peak or f.cuts == 1) then
+  if much and found >= 0
+     and (found < peak or name == 'rate' and f.cuts == 1)
+  then
     peak = math.min(peak + by * (found - peak), f[name .. '_over'])
   end
   -- who is in stays in: until some have left it cannot be less
