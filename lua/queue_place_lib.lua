@@ -9,8 +9,9 @@ function q.is_faded(at, life)
          and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
 end
 
--- Those issued since their holder was last let in (and came) or left, and since
--- the queue was last cleared.  One of an earlier life tells of a loss of data.
+-- A place counts if it was issued since its holder was last let in (and came)
+-- or left, and since the queue was last cleared.  One of an earlier life tells
+-- of a loss of data.
 function q.place_counts(at, life, done)
   q.clock = math.max(q.clock, at <= q.far and at or 0)
   if at <= done or at <= q.clear or at <= q.e_adm or at > q.far

@@ -119,8 +119,8 @@ typedef struct {
     ngx_msec_t                  max_wait;       /* 0: any */
     int64_t                     slots;          /* seats in all; -1: no end */
 
-    /* all of these, until when nobody is let in, and whether lots are drawn, as
-       text, in this order: the queue's scripts get them */
+    /* what all of the queue's scripts get of these and of what is below, as
+       text, in the order of their arguments (conf/events.c) */
     ngx_str_t                   terms[NGX_ADM_QUEUE_TERMS];
 
     ngx_uint_t                  complete;       /* _ON: users may say that they

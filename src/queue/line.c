@@ -4,7 +4,7 @@
  *
  * What answers say of a line that takes so many, or for so long: whether one
  * more may join, and who is there.  What is decided about a join is decided by
- * lua/queue_check.lua.
+ * lua/queue_refusal_lib.lua.
  */
 
 
