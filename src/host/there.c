@@ -36,8 +36,8 @@ static ngx_uint_t ngx_adm_there_yield(ngx_adm_zone_t *zone);
 
 static void ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
     ngx_uint_t kind);
-static void ngx_adm_there_gone_note_locked(ngx_adm_there_node_t *tn,
-    int64_t number, ngx_uint_t left);
+static void ngx_adm_there_gone_note_locked(ngx_adm_zone_t *zone,
+    ngx_adm_there_node_t *tn, int64_t number, ngx_uint_t left);
 static ngx_adm_there_page_t *ngx_adm_there_find_locked(
     ngx_adm_there_node_t *tn, ngx_uint_t kind, int64_t page);
 static void ngx_adm_there_clear_locked(ngx_adm_zone_t *zone,
@@ -197,7 +197,8 @@ ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
 
     page->bits[byte] |= bit;
 
-    ngx_adm_there_gone_note_locked(tn, number, kind == NGX_ADM_THERE_LEFT);
+    ngx_adm_there_gone_note_locked(zone, tn, number,
+                                   kind == NGX_ADM_THERE_LEFT);
 
     if (kind != NGX_ADM_THERE_LEFT) {
         page = ngx_adm_there_find_locked(tn, NGX_ADM_THERE_LEFT, index);
@@ -224,67 +225,74 @@ unlock:
 
 
 static void
-ngx_adm_there_gone_note_locked(ngx_adm_there_node_t *tn, int64_t number,
-    ngx_uint_t left)
+ngx_adm_there_gone_note_locked(ngx_adm_zone_t *zone, ngx_adm_there_node_t *tn,
+    int64_t number, ngx_uint_t left)
 {
+    ngx_int_t              place;
     ngx_uint_t             i;
-    ngx_adm_there_gone_t  *gone, *place;
+    ngx_adm_there_gone_t  *gone;
 
-    if (!left
-        && (tn->last_gone == 0
-            || ngx_adm_since(tn->last_gone) >= NGX_ADM_THERE_GONE_LIFE))
+    if (tn->gone == NULL && left) {
+        tn->gone = ngx_adm_there_alloc_locked(zone,
+                                              sizeof(ngx_adm_there_gone_t));
+    }
+
+    gone = tn->gone;
+
+    if (gone == NULL
+        || (!left && ngx_adm_since(gone->last) >= NGX_ADM_THERE_GONE_LIFE))
     {
         return;
     }
 
-    place = NULL;
+    place = -1;
 
     for (i = 0; i < NGX_ADM_THERE_GONE; i++) {
-        gone = &tn->gone[i];
 
-        if (gone->number == number) {
-            gone->number = 0;
+        if (gone->who[i].number == number) {
+            gone->who[i].number = 0;
         }
 
-        if (gone->number == 0
-            || ngx_adm_since(gone->at) >= NGX_ADM_THERE_GONE_LIFE)
+        if (gone->who[i].number == 0
+            || ngx_adm_since(gone->who[i].at) >= NGX_ADM_THERE_GONE_LIFE)
         {
-            place = gone;
+            place = i;
         }
     }
 
-    if (left && place) {
-        place->number = number;
-        place->at = ngx_current_msec;
-        tn->last_gone = ngx_adm_mark_now();
+    if (left && place >= 0) {
+        gone->who[place].number = number;
+        gone->who[place].at = ngx_current_msec;
+        gone->last = ngx_current_msec;
     }
 }
 
 
-/* a table that knows of it does not count it any more */
+/* a table that knows of it does not count it any more; without one all count */
 
 int64_t
 ngx_adm_there_gone_locked(ngx_adm_there_node_t *tn, int64_t from, int64_t to)
 {
-    int64_t                n;
-    ngx_uint_t             i;
+    int64_t                n, number;
+    ngx_uint_t             i, told;
     ngx_adm_there_gone_t  *gone;
 
     n = 0;
+    gone = tn->gone;
+    told = (tn->table.at && tn->table.of == tn->of);
 
-    if (tn->last_gone == 0
-        || ngx_adm_since(tn->last_gone) >= NGX_ADM_THERE_GONE_LIFE)
-    {
+    if (gone == NULL || ngx_adm_since(gone->last) >= NGX_ADM_THERE_GONE_LIFE) {
         return 0;
     }
 
     for (i = 0; i < NGX_ADM_THERE_GONE; i++) {
-        gone = &tn->gone[i];
+        number = gone->who[i].number;
 
-        if (gone->number > from && gone->number <= to
-            && ngx_adm_since(gone->at) < NGX_ADM_THERE_GONE_LIFE
-            && ngx_adm_there_sum(&tn->table, gone->number)
-               > ngx_adm_there_sum(&tn->table, gone->number - 1))
+        if (number > from && number <= to
+            && ngx_adm_since(gone->who[i].at) < NGX_ADM_THERE_GONE_LIFE
+            && (!told
+                || ngx_adm_there_sum(&tn->table, number)
+                   > ngx_adm_there_sum(&tn->table, number - 1)))
         {
             n++;
         }
@@ -322,10 +330,7 @@ ngx_adm_there_node_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn)
     if (tn->of != of) {
         ngx_adm_there_clear_locked(zone, tn);
 
-        ngx_memzero(tn->gone, sizeof(tn->gone));
-
         tn->of = of;
-        tn->last_gone = 0;
         rn->blind = 0;
     }
 
@@ -423,6 +428,12 @@ ngx_adm_there_clear_locked(ngx_adm_zone_t *zone, ngx_adm_there_node_t *tn)
     while (tn->npages) {
         ngx_adm_there_drop_locked(zone, tn,
                                   (ngx_adm_there_page_t *) tn->pages.root);
+    }
+
+    if (tn->gone) {
+        ngx_adm_there(zone)->bytes -= sizeof(ngx_adm_there_gone_t);
+        ngx_slab_free_locked(zone->shpool, tn->gone);
+        tn->gone = NULL;
     }
 
     ngx_adm_there_table_free_locked(zone, tn);

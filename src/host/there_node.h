@@ -24,13 +24,16 @@ typedef struct {
 } ngx_adm_there_page_t;
 
 
-/* who left this host of late, before a table says so */
-#define NGX_ADM_THERE_GONE       32      /* at most; others count until then */
+#define NGX_ADM_THERE_GONE       31      /* at most; others count until then */
 #define NGX_ADM_THERE_GONE_LIFE  3000    /* ms */
 
+/* 504 bytes: who left this host of late, before a table says so */
 typedef struct {
-    int64_t                  number;     /* 0: nobody */
-    ngx_msec_t               at;
+    ngx_msec_t               last;
+    struct {
+        int64_t              number;     /* 0: nobody */
+        ngx_msec_t           at;
+    } who[NGX_ADM_THERE_GONE];
 } ngx_adm_there_gone_t;
 
 
@@ -44,8 +47,7 @@ struct ngx_adm_there_node_s {
     ngx_uint_t               npages;
     ngx_msec_t               told;       /* when a step last did; 0: never */
     ngx_adm_there_table_t    table;
-    ngx_adm_there_gone_t     gone[NGX_ADM_THERE_GONE];
-    ngx_msec_t               last_gone;  /* 0: nobody yet */
+    ngx_adm_there_gone_t    *gone;       /* NULL: nobody yet */
 };
 
 
@@ -72,8 +74,8 @@ typedef struct {
 ngx_adm_there_node_t *ngx_adm_there_node_locked(ngx_adm_zone_t *zone,
     ngx_adm_room_node_t *rn);
 
-/* how many of the numbers after from, up to that one, count by the table and
-   have left */
+/* how many of the numbers after from, up to that one, have left and count
+   still: by the table, or since there is none */
 int64_t ngx_adm_there_gone_locked(ngx_adm_there_node_t *tn, int64_t from,
     int64_t to);
 

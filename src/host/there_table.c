@@ -205,7 +205,7 @@ ngx_adm_there_ahead(ngx_str_t *event, ngx_adm_room_t *room, int64_t number)
     if (tn) {
         ahead = ngx_adm_there_table_ahead(&tn->table, room, number);
 
-        if (tn->table.at && tn->table.of == ngx_adm_there_of(room)) {
+        if (tn->of == ngx_adm_there_of(room)) {
             ahead -= ngx_adm_there_gone_locked(tn, room->serving, number - 1);
         }
     }
