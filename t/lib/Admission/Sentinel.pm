@@ -111,6 +111,26 @@ sub replica ($self) {
 }
 
 
+# Waits until the replica has all that the master has now.  (A connection that
+# waits for that by WAIT may be ended meanwhile, by a sentinel that tells the node
+# its role.)
+
+sub replica_has_all ($self) {
+    my $offset = sub ($node, $field) {
+        my $info = eval { $node->cmd('INFO', 'replication') } // '';
+        return $info =~ /^$field:(\d+)/m ? $1 : undef;
+    };
+
+    my ($all, $has);
+
+    return wait_until {
+        $all //= $offset->($self->master, 'master_repl_offset');
+        $has = $offset->($self->replica, 'slave_repl_offset');
+        defined $all && defined $has && $has >= $all;
+    } 10;
+}
+
+
 sub cmd ($self, @argv) {
     return $self->master->cmd(@argv);
 }
