@@ -324,7 +324,7 @@ for my $who (sort keys %end) {
         kill STOP => $idp->{process}->pid;
 
         my ($http, $worker) = asks;
-        select undef, undef, undef, 1;      # the other's wait ends later
+        select undef, undef, undef, 3;      # the other's wait ends so much later
         my $waits = waits($worker);
 
         $end{$who}->($http, $worker);
