@@ -104,19 +104,29 @@ ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len)
 }
 
 
+/*
+ * What differs in a word moves to the lower half, and is multiplied by what
+ * nobody knows: there is no other word that makes up for it whatever the key.
+ */
+
+#define ngx_adm_hash_mix(hash, word, secret)                                  \
+    (hash) = ((hash) ^ (word)) * 0x9e3779b97f4a7c15ULL;                       \
+    (hash) = ((hash) ^ ((hash) >> 32)) * (secret)
+
+
 uint32_t
 ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data, size_t len)
 {
-    uint64_t  hash, word;
+    uint64_t  hash, word, secret;
 
     hash = key->k0 ^ len;
+    secret = key->k1 | 1;
 
     for ( /* void */ ; len > sizeof(uint64_t); len -= sizeof(uint64_t)) {
         ngx_memcpy(&word, data, sizeof(uint64_t));
         data += sizeof(uint64_t);
 
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 29;
+        ngx_adm_hash_mix(hash, word, secret);
     }
 
     word = 0;
@@ -125,11 +135,7 @@ ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data, size_t len)
         word = (word << 8) | data[len];
     }
 
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-
-    /* the last bytes are in the upper bits of it alone */
-
-    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15ULL;
+    ngx_adm_hash_mix(hash, word, secret);
 
     return (uint32_t) (hash >> 32);
 }

@@ -29,8 +29,8 @@ uint64_t ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len);
 
 
 /*
- * A few instructions, for what nobody gains anything by: two texts with the
- * same one can be found.
+ * A few instructions, for what nobody gains much by: without the key nobody
+ * knows two texts with the same one, but it is no SipHash.
  */
 uint32_t ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data,
     size_t len);

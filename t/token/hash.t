@@ -1,5 +1,6 @@
 # The hash of what clients choose is SipHash-2-4, as OpenSSL's is, whatever the
-# length.  The quick one spreads ids as they come.
+# length.  The quick one spreads ids as they come, and texts that differ in the same
+# way do not have the same one whatever the key.
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -58,6 +59,26 @@ for my $format ('%d', 'user-%d', 'user-%012d', '%08x-0000-4000-8000-000000000000
     my $sum = 0;
     $sum += ($_ - 10) ** 2 / 10 for @n;
     cmp_ok $sum, '<', 511 + 9 * sqrt(2 * 511), "$format: as by chance";
+}
+
+# Pairs of texts of which one word makes up for what differs in the one before, where
+# a word is multiplied by what is known: of bytes, and of letters.
+
+for my $pair ([ 'abcdefghijklmnop', "abcdefg\xe8ijklino\xf0" ],
+              [ 'userfiveabcdfgh5', 'userfivEabcdeghU' ])
+{
+    my $same = 0;
+
+    for (1 .. 64) {
+        my $key = join '', map { chr int rand 256 } 1 .. 16;
+        write_file("$dir/input", $key . join '', map { "$_\n" } @$pair);
+        my (undef, $hashes) = run('sh', '-c',
+                                  "'$dir/hash' quick < '$dir/input'");
+        my ($one, $two) = split /\n/, $hashes;
+        $same++ if $one == $two;
+    }
+    cmp_ok $same, '<', 3, 'no pair for most keys: '
+                          . unpack('H*', $pair->[1]);
 }
 
 done_testing;
