@@ -167,6 +167,7 @@ ngx_adm_measure_roll(ngx_adm_measure_t *m)
     for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
         mu = &m->users[i];
 
+        mu->requests = 0;
         mu->counted = 0;
         mu->failed = 0;
         mu->slow = 0;
@@ -186,8 +187,11 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_sample_t *sample)
 
     ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
     ngx_adm_measure_add(sums->requests, NGX_MAX_INT32_VALUE);
+    ngx_adm_measure_add(mu->requests, 65535);
 
-    if (mu->counted * NGX_ADM_MEASURE_PART > m->requests
+    /* however many are the user's own */
+
+    if (mu->counted * NGX_ADM_MEASURE_PART > m->requests - mu->requests
         || mu->counted == 65535)
     {
         return;

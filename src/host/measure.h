@@ -42,9 +42,9 @@ typedef struct {
 
 /*
  * Since they were last taken, if that is not too long ago.  Of a user c
- * requests count while c * 20 is no more than all of a window of 5 s: the
- * first always does.  Users are those who were first seen in the window, or
- * first failed.
+ * requests count while c * 20 is no more than what all others asked for in a
+ * window of 5 s: the first always does.  Users are those who were first seen
+ * in the window, or first failed.
  */
 typedef struct {
     ngx_uint_t   requests;               /* all of them */
@@ -78,7 +78,8 @@ typedef struct {
 typedef struct {
     uint32_t                since;       /* ms, of a request under way */
     uint16_t                open;        /* so many are */
-    uint16_t                counted;     /* of the window */
+    uint16_t                requests;    /* of the window */
+    uint16_t                counted;
     uint16_t                failed;
     uint16_t                slow;
     uint16_t                retry;

@@ -75,7 +75,7 @@ sub measure ($self, $us, $user, %of) {
     my $one = $window->{users}{$user} //= { counted => 0 };
 
     $sums->{users}++ if !$one->{seen}++;
-    return if $one->{counted} * 20 > $window->{requests};
+    return if $one->{counted} * 20 > $window->{requests} - $one->{seen};
 
     $one->{counted}++;
     $sums->{counted}++;
