@@ -82,7 +82,8 @@ if counts then
   q.expire(WEEK, k.completed)
 end
 
-if mark and not said and seats > 0 then
+-- a user, who may say so with as many keys as they like, is counted once anyway
+if mark and not said and seats > 0 and (counts or ARG.by ~= '2') then
   call('HSET', k.completed, mark, q.int(adm))
   q.expire(WEEK, k.completed)
 end

@@ -200,7 +200,16 @@ ngx_adm_complete_first(ngx_adm_once_t *once)
 
     if (once->keyed) {
         parts[0] = ngx_adm_header(call->request, "idempotency-key")->value;
-        ngx_str_set(&parts[1], "complete");
+
+        /* a user who knows a webhook's key is not to make it mean nothing */
+
+        if (complete->by == NGX_ADM_BY_USER) {
+            ngx_str_set(&parts[1], "complete=user");
+
+        } else {
+            ngx_str_set(&parts[1], "complete");
+        }
+
         parts[2] = call->event;
         parts[3] = complete->user;
 

@@ -112,6 +112,43 @@ subtest 'a user' => sub {
 };
 
 
+# Keys of webhooks are often numbers of orders, which users know.
+
+subtest "a user who says a webhook's key first" => sub {
+    my $event = fresh;
+    comes($event, 'liz');
+
+    is until_answered(sub {
+        post($site->port, "/api/queue/complete/$event",
+             bearer => $site->user('liz'),
+             headers => [ 'Idempotency-Key' => "${key}w" ])
+    })->status, 200, 'counts';
+
+    comes($event, 'liz');
+    is until_answered(sub { webhook($_, $event, "${key}w",
+                               'liz') })->json->{sold}, 3,
+        "and the webhook does, once, by host $_" for 1, 0;
+};
+
+
+subtest 'a user who has many keys' => sub {
+    my $event = fresh;
+    comes($event, 'tom');
+
+    for my $n (1 .. 20) {
+        is until_answered(sub {
+            post($site->port($n % 2), "/api/queue/complete/$event",
+                 bearer => $site->user('tom'),
+                 headers => [ 'Idempotency-Key' => "$key$n" ])
+        })->status, 200, "completes, the key is number $n";
+    }
+
+    is sold($event), 1, 'once';
+    cmp_ok $redis->cmd('HLEN', "{$event}:completed"), '<=', 2,
+        'and Redis keeps one key';
+};
+
+
 subtest 'a backend' => sub {
     for my $adm (1, 0) {
         my $event = fresh;
