@@ -275,10 +275,12 @@ void ngx_adm_queue_forget(int64_t before);
 
 /*
  * s until the next poll of one at this position; 0: in, or unknown.  It comes
- * twice at least in the time that one who is let in has to come.
+ * twice at least in the time that one who is let in has to come, and in that in
+ * which who waits is to be heard of: that is the most, of all who are told.
  */
 ngx_uint_t ngx_adm_queue_next_poll(int64_t position,
     ngx_adm_event_conf_t *conf);
+ngx_uint_t ngx_adm_queue_most_poll(ngx_adm_event_conf_t *conf);
 
 /* s that one at this position waits, by the rate measured */
 int64_t ngx_adm_queue_estimate(int64_t position, int64_t rate);

@@ -18,11 +18,19 @@ static ngx_uint_t ngx_adm_queue_poll_at(int64_t position);
 ngx_uint_t
 ngx_adm_queue_next_poll(int64_t position, ngx_adm_event_conf_t *conf)
 {
+    return ngx_min(ngx_adm_queue_poll_at(position),
+                   ngx_adm_queue_most_poll(conf));
+}
+
+
+ngx_uint_t
+ngx_adm_queue_most_poll(ngx_adm_event_conf_t *conf)
+{
     ngx_uint_t  most;
 
-    most = ngx_max(conf->claim_ttl / 2000, 1);
+    most = ngx_min(conf->claim_ttl, conf->seen_ttl) / 2000;
 
-    return ngx_min(ngx_adm_queue_poll_at(position), most);
+    return ngx_max(most, 1);
 }
 
 

@@ -108,6 +108,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
     int64_t           size;
     ngx_int_t         rc;
     ngx_str_t        *info;
+    ngx_uint_t        next;
     const char       *status, *taken;
     ngx_adm_range_t   range;
 
@@ -130,6 +131,10 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 
     ngx_adm_range_text(rc == NGX_OK ? &range : NULL, wait);
 
+    next = ngx_adm_sale_next_poll(&told->sale,
+                   ngx_adm_queue_next_poll(answer->position, told->conf),
+                   answer->size);
+
     /* who is passed over is not in the line that was counted */
 
     size = ngx_max(answer->size, answer->position);
@@ -146,9 +151,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
                size - answer->position,
                size,
                (char *) wait,
-               ngx_adm_sale_next_poll(&told->sale,
-                   ngx_adm_queue_next_poll(answer->position, told->conf),
-                   answer->size),
+               ngx_min(next, ngx_adm_queue_most_poll(told->conf)),
                answer->active,
                answer->threshold,
                info, &told->token, &told->notice);

@@ -31,6 +31,9 @@ my $nginx = Admission::Nginx->start(http => <<END, server => <<'END');
         short    threshold=1 active_ttl=60s token_ttl=30s;
         long     threshold=1 active_ttl=60s token_ttl=600s;
         empty    threshold=0;
+        silent   threshold=0 seen_ttl=4s;
+        quick    threshold=0 claim_ttl=2s opens=2020-01-01T00:00:00Z
+                 starts=2099-01-01T00:00:00Z;
     }
 END
         admission_user  jwt;
@@ -277,6 +280,14 @@ $r = ask('a', 'GET', 'status/empty');
 is $r->json->{position}, 1501, 'position in a long line';
 is $r->json->{nextPoll}, 5, 'nextPoll there';
 is $r->json->{estimatedWait}, undef, 'estimatedWait there: entry is paused';
+
+ask('a', 'POST', 'check/silent');
+$redis->pipeline(map { [ 'ZADD', '{silent}:queue', $_, "u$_" ] } 1 .. 1500);
+is ask('a', 'GET', 'status/silent')->json->{nextPoll}, 2,
+    'where who is silent for 4 s is taken out';
+
+is ask('a', 'POST', 'check/quick')->json->{nextPoll}, 1,
+    'ahead of a sale, where who is let in has 2 s to come';
 
 
 # ---- positions of the waiting room
