@@ -220,11 +220,10 @@ ngx_adm_complete_first(ngx_adm_once_t *once)
                                      0, call->value, complete->by,
                                      &complete->key, ngx_adm_complete_done,
                                      once);
+    /* where the client goes another one is sent: Redis counts one */
+
     if (pending == NULL) {
         ngx_adm_once_drop(once);
-
-    } else {
-        once->sent = 1;
     }
 
     return ngx_adm_api_wait(call, pending);

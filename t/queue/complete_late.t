@@ -112,6 +112,35 @@ subtest 'a user' => sub {
 };
 
 
+# Whoever does not wait for the answer may say it again at once: it is no other
+# one's turn then, for which calls with the key would wait 10 s.
+
+subtest 'a webhook that goes away' => sub {
+    my $event = fresh;
+    comes($event, 'eve');
+
+    $redis->sigstop;
+    my $watch = stopwatch;
+    my $c = Admission::HTTP->connect($site->port);
+    $c->send(Admission::HTTP::compose(
+        POST => "/api/queue/admin/complete/$event?user=eve&seats=2",
+        bearer => $Admission::Site::SECRETS{admin},
+        headers => [ 'Idempotency-Key' => "${key}e" ]));
+
+    # one worker takes up what comes in turn
+
+    is get($site->port, '/plain')->status, 200, 'it was sent on';
+    $c->close;
+    is get($site->port, '/plain')->status, 200, 'and is gone';
+    $redis->sigcont;
+
+    my $r = until_answered(sub { webhook(0, $event, "${key}e", 'eve') });
+    is $r->status, 200, 'once Redis answers it is answered';
+    cmp_ok $watch->(), '<', 9, 'and not when the first one is forgotten';
+    is $r->json->{sold}, 2, 'it counted once';
+};
+
+
 # Keys of webhooks are often numbers of orders, which users know.
 
 subtest "a user who says a webhook's key first" => sub {
