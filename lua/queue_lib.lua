@@ -559,7 +559,9 @@ function q.depart(user, held)
   local n = 1
   local lost = q.restore ~= 0
                and q.us - q.epoch < q.token_life() * 1000000
-  if not score and not slot and not been and held == 0 and not lost then
+  -- who lost a claim is in no line, but has a place, shown or not
+  local known = score or slot or been or call('ZSCORE', k.lost, user)
+  if not known and held == 0 and not lost then
     return 0
   end
   q.live()

@@ -202,6 +202,23 @@ subtest 'after a third lost claim the place counts no more' => sub {
 };
 
 
+subtest 'who lost a claim leaves, and shows no place' => sub {
+    my ($e) = event();
+
+    %place = ();
+    look($e, $_, 'check') for qw(a b);
+    $e->leave('a');
+    step($e);
+    later(5_001);
+    step($e);
+    is_deeply([ $e->active, $e->waiting ], [], 'b is in no line');
+
+    $e->leave('b');
+    later(1);
+    is(look($e, 'b')->{state}, 'out', 'and has left: the place counts no more');
+};
+
+
 subtest 'what is remembered goes' => sub {
     my ($e) = event();
 
