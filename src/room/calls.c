@@ -27,6 +27,7 @@
 #include "../host/there.h"
 #include "../host/touch.h"
 #include "calls.h"
+#include "listed.h"
 
 
 /* of the longest answer, of a step; its last elements are no numbers */
@@ -85,12 +86,6 @@ static ngx_int_t ngx_adm_room_calls_parse(ngx_adm_room_call_t *vc,
     redisReply *reply, int64_t *v, ngx_adm_room_t *room);
 static void ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc,
     int64_t *v, ngx_adm_room_t *room);
-
-static void ngx_adm_room_calls_mark(ngx_str_t *event);
-static void ngx_adm_room_calls_missing(ngx_str_t *event);
-
-
-static ngx_str_t  ngx_adm_room_calls_events = ngx_string("vwr:active-events");
 
 
 ngx_adm_redis_call_t *
@@ -165,7 +160,7 @@ ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what, int64_t value,
     case NGX_ADM_ROOM_CALL_RESUME:
     case NGX_ADM_ROOM_CALL_OPEN:
     case NGX_ADM_ROOM_CALL_CONFIG_ON:
-        ngx_adm_room_calls_mark(event);
+        ngx_adm_room_listed_active(event);
         break;
 
     default:
@@ -201,7 +196,7 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     }
 
     if (ngx_adm_room_mark(event)) {
-        ngx_adm_room_calls_mark(event);
+        ngx_adm_room_listed_active(event);
     }
 
     ngx_adm_standby_ask(event, conf, &ask);
@@ -257,57 +252,6 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     }
 
     return call;
-}
-
-
-ngx_adm_redis_call_t *
-ngx_adm_room_calls_list(ngx_adm_redis_done_pt done, void *data)
-{
-    return ngx_adm_set_call("SMEMBERS", &ngx_adm_room_calls_events, NULL, done,
-                            data);
-}
-
-
-ngx_adm_redis_call_t *
-ngx_adm_room_calls_unlist(ngx_str_t *event, ngx_adm_redis_done_pt done,
-    void *data)
-{
-    return ngx_adm_set_call("SREM", &ngx_adm_room_calls_events, event, done,
-                            data);
-}
-
-
-void
-ngx_adm_room_calls_relist(ngx_str_t *event)
-{
-    ngx_adm_set_add(&ngx_adm_room_calls_events, event,
-                    ngx_adm_room_calls_missing);
-}
-
-
-static void
-ngx_adm_room_calls_missing(ngx_str_t *event)
-{
-    ngx_adm_room_unmark(event);
-    ngx_adm_sale_unmark(event);
-}
-
-
-void
-ngx_adm_room_calls_scheduled(ngx_str_t *event)
-{
-    if (ngx_adm_sale_mark(event)) {
-        ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_sale_unmark);
-    }
-}
-
-
-ngx_adm_redis_call_t *
-ngx_adm_room_calls_schedule(ngx_str_t *event, ngx_adm_redis_done_pt done,
-    void *data)
-{
-    return ngx_adm_set_call("SADD", &ngx_adm_room_calls_events, event, done,
-                            data);
 }
 
 
@@ -774,17 +718,4 @@ ngx_adm_room_calls_finish(ngx_adm_room_call_t *vc, ngx_int_t rc, int64_t *v,
     } else {
         vc->done.step(vc->data, rc, room);
     }
-}
-
-
-/*
- * Other hosts learn from a set that the event is active.  It is not of the
- * event's slot, so a command of its own adds to it, ahead of the activation:
- * should this host die with the next breath, others know where to look.
- */
-
-static void
-ngx_adm_room_calls_mark(ngx_str_t *event)
-{
-    ngx_adm_set_add(&ngx_adm_room_calls_events, event, ngx_adm_room_unmark);
 }

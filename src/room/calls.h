@@ -119,24 +119,4 @@ ngx_adm_redis_call_t *ngx_adm_room_calls_step(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_room_calls_done_pt done, void *data);
 
 
-/*
- * vwr:active-events, where hosts tell each other of active events: SMEMBERS,
- * and SREM of one that turned out not to be.
- */
-ngx_adm_redis_call_t *ngx_adm_room_calls_list(ngx_adm_redis_done_pt done,
-    void *data);
-ngx_adm_redis_call_t *ngx_adm_room_calls_unlist(ngx_str_t *event,
-    ngx_adm_redis_done_pt done, void *data);
-
-/* adds one that was taken out, and counts after all */
-void ngx_adm_room_calls_relist(ngx_str_t *event);
-
-/* adds one of which an operator set the times, active or not, now and then */
-void ngx_adm_room_calls_scheduled(ngx_str_t *event);
-
-/* the same at once, as ngx_adm_set_call() does */
-ngx_adm_redis_call_t *ngx_adm_room_calls_schedule(ngx_str_t *event,
-    ngx_adm_redis_done_pt done, void *data);
-
-
 #endif /* _NGX_ADM_ROOM_CALLS_H_INCLUDED_ */

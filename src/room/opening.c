@@ -20,6 +20,7 @@
 #include "../host/errands.h"
 #include "../host/sale.h"
 #include "calls.h"
+#include "listed.h"
 #include "opening.h"
 
 
@@ -62,7 +63,7 @@ static ngx_int_t
 ngx_adm_opening_start(ngx_cycle_t *cycle, ngx_adm_main_conf_t *mcf)
 {
     ngx_adm_opening_conf = mcf;
-    ngx_adm_sale_list = ngx_adm_room_calls_schedule;
+    ngx_adm_sale_list = ngx_adm_room_listed_add;
     ngx_adm_opening.last = ngx_current_msec - NGX_ADM_OPENING_TURN;
 
     return ngx_adm_errands_init(cycle, &ngx_adm_opening_calls,
@@ -154,7 +155,7 @@ ngx_adm_opening_set(ngx_log_t *log)
             conf = ngx_adm_event_conf(ngx_adm_opening_conf, &id[i]);
 
             if (conf) {
-                ngx_adm_room_calls_scheduled(&id[i]);
+                ngx_adm_room_listed_sale(&id[i]);
                 ngx_adm_opening_look(&id[i], conf);
             }
         }

@@ -20,6 +20,7 @@
 #include "../host/sale.h"
 #include "../host/standby.h"
 #include "calls.h"
+#include "listed.h"
 #include "schedule.h"
 
 
@@ -299,7 +300,7 @@ ngx_adm_rooms_list(void)
     ngx_adm_rooms_looking.last = ngx_current_msec;
     ngx_adm_room_looks.more = 0;
 
-    if (ngx_adm_room_calls_list(ngx_adm_rooms_list_done, NULL) == NULL) {
+    if (ngx_adm_room_listed_all(ngx_adm_rooms_list_done, NULL) == NULL) {
         return;
     }
 
@@ -381,7 +382,7 @@ ngx_adm_room_looked(void *data, ngx_int_t rc, int64_t changed,
         ngx_adm_rooms_looking.failed = 1;
 
     } else if (ngx_adm_room_is_stale(&errand->event, room)
-               && ngx_adm_room_calls_unlist(&errand->event,
+               && ngx_adm_room_listed_remove(&errand->event,
                                             ngx_adm_room_unlisted, errand)
                   != NULL)
     {
@@ -443,7 +444,7 @@ ngx_adm_room_again(void *data, ngx_int_t rc, int64_t changed,
     /* one that is listed for nothing is looked at again, and no more */
 
     if (rc != NGX_OK || !ngx_adm_room_is_stale(&errand->event, room)) {
-        ngx_adm_room_calls_relist(&errand->event);
+        ngx_adm_room_listed_again(&errand->event);
     }
 
     ngx_adm_errand_free(&ngx_adm_room_looks, errand);
