@@ -10,9 +10,6 @@ local FEW, ENOUGH = 20, 100
 -- parts of a window, and bins of times
 local PARTS, BINS = 12, 128
 
--- parts in which those who enter come to the backend
-local COMING = 3
-
 local DATA = { 'requests', 'counted', 'failed', 'failed_top', 'slow_top',
                'failed_users', 'users', 'retry', 'retry_users',
                'retry_seconds', 'late', 'hung' }
@@ -28,13 +25,9 @@ local now = { ARG.requests + 0, ARG.counted + 0, ARG.failed + 0,
 -- look for nothing.
 local retry_top = ARG.retry_top + 0
 
--- And beside the part, likewise not looked for: requests that wait, and how many
--- entered a second.
-local waiting = math.max(ARG.waiting - 1, 0)
-
 -- A part of a window is a list: when it ended, how long it was, ms, the sums, and
 -- bins with what is in them; and retry_top.
-function f.add(sum, part, waits)
+function f.add(sum, part)
   local sums, bins = 2 + #DATA, sum.bins
   sum.n = sum.n + 1
   for i = 1, sums do
@@ -44,7 +37,6 @@ function f.add(sum, part, waits)
     local bin = part[i]
     bins[bin] = (bins[bin] or 0) + part[i + 1]
   end
-  sum.waiting = sum.waiting + (waits or 0)
   -- of a host of before it is not known: of all failures then
   sum.retry_top = sum.retry_top
                   + ((#part - sums) % 2 == 1 and part[#part] or part[6])
@@ -60,7 +52,7 @@ function f.part(sum)
     part[#part + 1] = n
   end
   part[#part + 1] = sum.retry_top
-  return cmsgpack.pack(part, sum.waiting, sum.entered or 0)
+  return cmsgpack.pack(part)
 end
 
 function f.report()
@@ -74,7 +66,7 @@ function f.report()
 end
 
 function f.sum()
-  return { bins = {}, n = 0, retry_top = 0, waiting = 0 }
+  return { bins = {}, n = 0, retry_top = 0 }
 end
 
 function f.named(sum)
@@ -85,7 +77,6 @@ function f.named(sum)
   -- how many there are at a time
   local n = math.max(sum.n, 1)
   sum.late, sum.hung = math.floor(sum.late / n), math.floor(sum.hung / n)
-  sum.waiting = sum.waiting / n
   return sum
 end
 
@@ -95,51 +86,39 @@ function f.gather()
   if kept[1] and us - f.at < WINDOW * 1000 and us >= f.at then
     f.add(open, cmsgpack.unpack(kept[1]))
   end
-  f.add(open, f.report(), waiting)
+  f.add(open, f.report())
   return open
 end
 
--- Five windows: all of the last 5 s, of the parts since the last cut the newest
+-- Four windows: all of the last 5 s, of the parts since the last cut the newest
 -- that are enough, two at least, and of these the newest with a few: what is over
--- is over; the last two; and those since it began to be too much.
+-- is over; and the last two.
 function f.windows()
   local all, new, last, two = f.sum(), f.sum(), f.sum(), f.sum()
-  local busy, coming, names = f.sum(), {}, {}
+  local names = {}
   for i = 0, PARTS - 1 do
     names[i + 1] = 'part' .. (f.parts - i) % PARTS
   end
   local parts, n = call('HMGET', KEY.follow, unpack(names)), 0
   for _, packed in ipairs(parts) do
-    local part, waits, entered = { 0 }
-    if packed then
-      part, waits, entered = cmsgpack.unpack(packed)
-    end
+    local part = packed and cmsgpack.unpack(packed) or { 0 }
     local ended = part[1]
     if ended > ms or ended <= ms - WINDOW then
       break
     end
-    f.add(all, part, waits)
+    f.add(all, part)
     if all.n <= 2 then
-      f.add(two, part, waits)
-      two.least = waits and math.min(two.least or waits, waits)
-      two.last = two.last or 1000 * (part[4] - part[5]) / part[2]
-    end
-    if ended > f.since then
-      f.add(busy, part, waits)
-    end
-    if all.n <= COMING then
-      coming[all.n] = { entered or 0, part[2] }
+      f.add(two, part)
     end
     if ended > f.from and (n < 2 or (new[4] or 0) < ENOUGH) then
-      f.add(new, part, waits)
+      f.add(new, part)
       n = n + 1
       if (last[4] or 0) < FEW then
-        f.add(last, part, waits)
+        f.add(last, part)
       end
     end
   end
-  f.coming = coming
-  return f.named(all), f.named(new), f.named(last), f.named(two), f.named(busy)
+  return f.named(all), f.named(new), f.named(last), f.named(two)
 end
 
 -- The time, us, that such a share is slower than, without the slowest of one user;

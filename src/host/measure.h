@@ -61,10 +61,8 @@ typedef struct {
     ngx_uint_t   retry_seconds;          /* the sum */
     ngx_uint_t   retry_top;              /* of the one user who has most */
 
-    /* requests that wait for a header now, of which one user has 1 and a 20th
-       of how many users do; users who do for longer than twice
-       backend_latency= and 1 s; for longer than 5 s */
-    ngx_uint_t   waiting;
+    /* users who wait for a header now: for longer than twice backend_latency=
+       and 1 s; for longer than 5 s */
     ngx_uint_t   late;
     ngx_uint_t   hung;
 
