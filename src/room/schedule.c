@@ -383,7 +383,7 @@ ngx_adm_room_looked(void *data, ngx_int_t rc, int64_t changed,
 
     } else if (ngx_adm_room_is_stale(&errand->event, room)
                && ngx_adm_room_listed_remove(&errand->event,
-                                            ngx_adm_room_unlisted, errand)
+                                             ngx_adm_room_unlisted, errand)
                   != NULL)
     {
         ngx_adm_rooms_list_end();
