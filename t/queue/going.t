@@ -108,16 +108,17 @@ subtest 'hosts' => sub {
     my $site = Admission::Site->start(
         redis => $redis, instances => 2, workers => 2, event => 'far',
         timeout => '2s',
-        events => 'default threshold=0 seen_ttl=1h admit_batch=10;',
+        events => 'default threshold=0 seen_ttl=19s admit_batch=10;',
         server => 'location = /metrics { admission_metrics; }');
 
-    # a line of others, and some behind the head of it
+    # a line of others who are there until long after this, and some behind the
+    # head of it, each of whose heartbeats is noted
 
     $site->call(0, first => POST => 'check');
     my $us = now() * 1000;
     my @others = map { "other$_" } 1 .. 600;
     my $n = 0;
-    $redis->cmd('ZADD', '{far}:seen', map { (int($us / 1000), $_) } @others);
+    $redis->cmd('ZADD', '{far}:seen', map { (int($us / 1000) + 3_600_000, $_) } @others);
     $redis->cmd('ZADD', '{far}:queue',
                 map { (sprintf('%.0f', 2 * ($us + $n++) + 1), $_) } @others);
     wait_until { now() * 1000 > $us + 1000 };

@@ -14,7 +14,8 @@ use Time::HiRes qw(time);
 my $site = Admission::Site->start(
     instances => 2, timeout => '2s',
     events => 'default threshold=1 claim_ttl=4s admit_interval=200ms;
-               calm threshold=0 claim_ttl=1m;',
+               calm threshold=0 claim_ttl=1m;
+               heard threshold=0 seen_ttl=15s;',
     http => 'admission_cors https://shop.example;',
     server => <<'END');
         location = /metrics { admission_metrics; }
@@ -166,16 +167,16 @@ is $site->call(0, eve => POST => 'check')->json->{status}, 'active',
 ok $away->message_that(\&is_in), 'as the stream tells';
 
 
-# ---- an open stream is a heartbeat: without it nothing is heard for long
+# ---- an open stream is a heartbeat: without it nothing is heard for long.  Of an
+#      event with so short a time each is noted.
 
-my $seen = $site->key('seen');
+my $seen = '{heard}:seen';
 
-$site->call(0, fay => POST => 'check');
-
-my $fay = open_stream(1, 'fay');
-$fay->message;
-$site->redis->cmd('ZADD', $seen, 1, 'fay');
-ok((wait_until { $site->redis->cmd('ZSCORE', $seen, 'fay') > 1 } 15),
+my $fay = open_stream(1, 'fay', path => '/api/queue/stream/heard?join=1');
+is $fay->message->{status}, 'queued', 'another waits';
+my $ago = $site->redis->cmd('ZSCORE', $seen, 'fay') - 5_000;
+$site->redis->cmd('ZADD', $seen, $ago, 'fay');
+ok((wait_until { $site->redis->cmd('ZSCORE', $seen, 'fay') > $ago } 15),
    'it is heard of');
 
 
