@@ -233,10 +233,22 @@ extern ngx_adm_tier2_conf_t  ngx_adm_tier2_default;
 char *ngx_adm_redis_init(ngx_conf_t *cf, ngx_adm_redis_conf_t *redis);
 
 
-/* what holds where the default line says nothing */
+/* the default line before any is read: what holds where none says anything */
 void ngx_adm_event_builtin(ngx_adm_event_conf_t *ecf);
 
-/* what the line leaves out, from the default one; eventInfo */
+/* one "key=value" of a line; NGX_CONF_ERROR, logged: wrong, or a second one */
+char *ngx_adm_event_set_key(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
+    ngx_str_t *arg);
+
+/* the keys that a line leaves out, from the default line */
+void ngx_adm_event_inherit(ngx_adm_event_conf_t *ecf,
+    ngx_adm_event_conf_t *dflt);
+
+/*
+ * Completes an event when all lines are known: what its line leaves out,
+ * whether its keys go together, and the texts that its calls and answers have.
+ * ecf may be dflt.
+ */
 char *ngx_adm_event_finish(ngx_conf_t *cf, ngx_adm_event_conf_t *ecf,
     ngx_adm_event_conf_t *dflt);
 

@@ -23,15 +23,8 @@
 #include <ngx_core.h>
 
 #include "call.h"
+#include "command.h"
 #include "settings.h"
-
-
-/* keys of a script as they are sent, behind the number of them */
-typedef struct {
-    ngx_uint_t                             n;
-    ngx_str_t                              text;     /* of ngx_alloc() */
-    ngx_str_t                              first;    /* of them, in the text */
-} ngx_adm_redis_keys_t;
 
 
 /*
@@ -79,13 +72,6 @@ ngx_adm_redis_call_t *ngx_adm_redis_eval(ngx_adm_redis_t *redis,
 ngx_adm_redis_call_t *ngx_adm_redis_issue(ngx_adm_redis_t *redis,
     ngx_adm_redis_script_t *script, ngx_adm_redis_keys_t *keys, ngx_uint_t argc,
     ngx_str_t *argv, ngx_adm_redis_done_pt done, void *data);
-
-/*
- * Other keys, n of them and at least one (copied), in place of those that are
- * there, if any; NGX_ERROR: no memory, there are none then.
- */
-ngx_int_t ngx_adm_redis_keys(ngx_adm_redis_keys_t *keys, ngx_uint_t n,
-    ngx_str_t *argv);
 
 /*
  * Calls issued while it is on are for nobody who waits: a worker that leaves
