@@ -41,7 +41,7 @@ struct ngx_adm_redis_s {
     ngx_adm_redis_parked_t      parked;
     ngx_log_t                  *log;
 
-    /* one of them decides where a call goes */
+    /* one of these three decides where a call goes */
 
     ngx_adm_redis_node_t       *node;
     ngx_adm_redis_cluster_t    *cluster;
@@ -50,8 +50,8 @@ struct ngx_adm_redis_s {
     ngx_queue_t                 free;
     ngx_uint_t                  nfree;
 
-    ngx_msec_t                  until;       /* deadline of calls; 0: their
-                                                own */
+    ngx_msec_t                  until;       /* deadline of calls; 0: each
+                                                has its own */
 
     unsigned                    closed:1;
     unsigned                    background:1;
@@ -466,7 +466,7 @@ ngx_adm_redis_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
 }
 
 
-/* the answer is dropped when it comes */
+/* tells the owner; an answer that comes yet is dropped, or for detached data */
 
 static void
 ngx_adm_redis_late(ngx_adm_redis_call_t *call)
