@@ -221,22 +221,6 @@ ngx_adm_event_empty(ngx_str_t *id)
 
 
 ngx_adm_seats_e
-ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots, int64_t sold,
-    int64_t inside)
-{
-    if (slots < 0) {
-        slots = conf->slots;
-    }
-
-    if (slots < 0 || sold < 0 || slots > sold + inside) {
-        return NGX_ADM_SEATS_FREE;
-    }
-
-    return sold < slots ? NGX_ADM_SEATS_TAKEN : NGX_ADM_SEATS_SOLD;
-}
-
-
-ngx_adm_seats_e
 ngx_adm_event_seats(ngx_str_t *id, ngx_adm_event_conf_t *conf)
 {
     ngx_adm_event_now_t    now;

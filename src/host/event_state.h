@@ -56,10 +56,22 @@ typedef enum {
 } ngx_adm_seats_e;
 
 /* by what the API set (-1: nothing), what is sold (-1: unknown), who is in */
-ngx_adm_seats_e ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots,
-    int64_t sold, int64_t inside);
+static ngx_inline ngx_adm_seats_e
+ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots, int64_t sold,
+    int64_t inside)
+{
+    if (slots < 0) {
+        slots = conf->slots;
+    }
 
-/* as the host knows */
+    if (slots < 0 || sold < 0 || slots > sold + inside) {
+        return NGX_ADM_SEATS_FREE;
+    }
+
+    return sold < slots ? NGX_ADM_SEATS_TAKEN : NGX_ADM_SEATS_SOLD;
+}
+
+/* the same by what the host knows of the event */
 ngx_adm_seats_e ngx_adm_event_seats(ngx_str_t *id, ngx_adm_event_conf_t *conf);
 
 /*

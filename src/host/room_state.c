@@ -294,21 +294,6 @@ ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
 }
 
 
-ngx_uint_t
-ngx_adm_room_next_poll(int64_t ahead)
-{
-    if (ahead <= 500) {
-        return 2;
-    }
-
-    if (ahead <= 2000) {
-        return 5;
-    }
-
-    return ahead <= 10000 ? 10 : 15;
-}
-
-
 static void
 ngx_adm_room_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 {

@@ -20,31 +20,6 @@ static ngx_int_t ngx_adm_headers_cut(ngx_http_request_t *r, ngx_list_t *list,
 
 
 ngx_table_elt_t *
-ngx_adm_headers_next(ngx_list_t *list, ngx_adm_headers_pos_t *pos)
-{
-    ngx_table_elt_t  *h;
-
-    if (pos->part == NULL) {
-        pos->part = &list->part;
-    }
-
-    while (pos->n == pos->part->nelts) {
-
-        if (pos->part->next == NULL) {
-            return NULL;
-        }
-
-        pos->part = pos->part->next;
-        pos->n = 0;
-    }
-
-    h = pos->part->elts;
-
-    return &h[pos->n++];
-}
-
-
-ngx_table_elt_t *
 ngx_adm_header(ngx_http_request_t *r, const char *name)
 {
     size_t            len;

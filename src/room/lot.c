@@ -240,10 +240,6 @@ ngx_adm_lot_standing(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 
     room = &standing->room;
 
-    if (room->order == NGX_ADM_ORDER_ARRIVAL) {
-        return NGX_OK;
-    }
-
     ngx_adm_lot_look(lcf, event, conf, room);
 
     if (ngx_adm_draw_counted(room) && standing->position > room->lots) {

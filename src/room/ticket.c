@@ -219,6 +219,7 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
     }
 
     if (room->active
+        && room->order != NGX_ADM_ORDER_ARRIVAL
         && ngx_adm_lot_standing(lcf, &ticket->sub, conf, standing) != NGX_OK)
     {
         return NGX_ERROR;

@@ -478,8 +478,9 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
     standing->waits = 0;
     standing->late = 0;
 
-    if (ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
-        != NGX_OK)
+    if (room->order != NGX_ADM_ORDER_ARRIVAL
+        && ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
