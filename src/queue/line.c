@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What answers say of a line that takes so many, or for so long: whether one
- * more may join, and who is there.  What is decided about a join is decided by
+ * What answers say of a line that takes only so many, or only for so long:
+ * whether one more may join, and who is there.  A join itself is decided in
  * lua/queue_refusal_lib.lua.
  */
 
@@ -167,7 +167,7 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
         } else if (answer->state == NGX_ADM_QUEUE_WAITING
                    && r->tally.n[NGX_ADM_TALLY_PLACES])
         {
-            /* further ahead than places of before have it */
+            /* ahead of where the user's older places have it */
 
             ngx_adm_view_gone(event, user, answer->clock - 1);
         }
@@ -209,8 +209,8 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
 
 
 /*
- * What one who joins now, at the end, is told: where nobody waits one may be
- * let in at once.
+ * How long one who joins now, at the end, is told to wait; where nobody waits
+ * the answer is none, since one may be let in at once.
  */
 
 static ngx_uint_t

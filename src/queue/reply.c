@@ -21,7 +21,7 @@
 #include "reply.h"
 
 
-/* what a call did, a sum, as lua/queue_state_lib.lua has it */
+/* what a call did, as a sum; see lua/queue_state_lib.lua */
 #define NGX_ADM_DID_JOIN        1
 #define NGX_ADM_DID_ENTER       2
 #define NGX_ADM_DID_PLACE_BACK  4
@@ -157,8 +157,8 @@ ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
 
 
 /*
- * What all scripts answer, ahead of "more" elements: integers, and of what was
- * refused a text.
+ * Reads what all scripts answer, ahead of "more" elements: integers, and a
+ * text of what was refused.
  */
 
 ngx_int_t
@@ -278,7 +278,7 @@ ngx_adm_queue_reply_invalid(void)
 }
 
 
-/* what a step did; how long who got in waited is counted */
+/* counts what a step did, and how long those who got in had waited */
 
 static ngx_int_t
 ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
@@ -337,7 +337,7 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 }
 
 
-/* scores in order, as many as there are to be of a line of that size */
+/* scores in order, as many as there have to be for a line of that size */
 
 static ngx_int_t
 ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
@@ -384,7 +384,7 @@ ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
 
 
 /*
- * user, time, user, time, ... in the order of times; the host remembers them
+ * user, time, user, time, ... in the order of times: the host remembers these
  * for keep ms, up to the first that is wrong
  */
 
@@ -413,7 +413,7 @@ ngx_adm_queue_reply_revoked(redisReply *reply, ngx_str_t *event,
         }
 
         if (ngx_adm_is_far_ahead(element[i + 1]->integer)) {
-            /* the next step of the schedule mends it */
+            /* the schedule's next step makes up for it */
             continue;
         }
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Calls of the waiting room's scripts: each has what the host knows of the room
- * with it.  What comes of the answers is in heard.c.
+ * Calls of the waiting room's scripts, each with what the host knows of the
+ * room: Redis may have lost it.  What comes of the answers is in heard.c.
  */
 
 
@@ -199,8 +199,8 @@ ngx_adm_room_calls_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
 
 /*
- * A call with the arguments that all scripts have; NULL: no Redis is
- * configured, or there is no memory.
+ * Begins a call with the arguments that all of these scripts have.  NULL: no
+ * Redis is configured, or there is no memory.
  */
 
 static ngx_adm_room_call_t *
@@ -249,7 +249,7 @@ ngx_adm_room_calls_begin(ngx_adm_args_t *args, ngx_uint_t script,
     args->number[NGX_ADM_ARG_VWR_RATE] = conf->vwr_rate;
     args->number[NGX_ADM_ARG_VWR_BURST] = conf->vwr_burst;
 
-    /* as ngx_adm_sale_pending() has it */
+    /* the same condition as in ngx_adm_sale_pending() */
 
     opens = (conf->vwr != NGX_ADM_OFF && (conf->sn.str.len || set.opens >= 0));
 

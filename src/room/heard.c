@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the answers of the waiting room's scripts say goes to the host's memory,
- * for all its workers, and then to whoever has called.
+ * What the answers of the waiting room's scripts say goes to the host's
+ * memory, for all its workers, and then to whoever has called.
  */
 
 
@@ -27,7 +27,7 @@
 #include "heard.h"
 
 
-/* of the longest answer, of a step; its last elements are no numbers */
+/* fields of the longest answer, a step's, whose last ones are no numbers */
 #define NGX_ADM_ROOM_HEARD_LISTS    3
 #define NGX_ADM_ROOM_HEARD_NUMBERS                                            \
     (NGX_ADM_REPLY_VWR_STEP_COUNT - NGX_ADM_ROOM_HEARD_LISTS)
@@ -102,7 +102,7 @@ ngx_adm_room_heard(void *data, ngx_int_t rc, redisReply *reply)
 
     ngx_adm_hold_heard(&vc->event, vc->conf, &hold);
 
-    /* what counts, though Redis lost it */
+    /* from here on the times that count, which Redis may have lost */
 
     ngx_adm_sale_known(&vc->event, &set);
 
@@ -110,7 +110,7 @@ ngx_adm_room_heard(void *data, ngx_int_t rc, redisReply *reply)
                    || (room.clock < (set.opens < 0 ? vc->starts
                                     : ngx_max(set.opens, set.starts)));
 
-    /* what was passed over is known ahead of the counter that is past it */
+    /* numbers that the counter passed over are known ahead of the counter */
 
     if (vc->step) {
         ngx_adm_room_heard_gaps(vc, reply, &room);
@@ -185,7 +185,7 @@ ngx_adm_room_heard_gaps(ngx_adm_room_call_t *vc, redisReply *reply,
 }
 
 
-/* what a step made of those who came, and of those who asked */
+/* a step has heard who came, and has new turns for those who asked for one */
 
 static void
 ngx_adm_room_heard_comers(ngx_adm_room_call_t *vc, int64_t *v,
@@ -218,7 +218,7 @@ ngx_adm_room_heard_comers(ngx_adm_room_call_t *vc, int64_t *v,
 }
 
 
-/* what Redis lost of a draw besides its numbers it gets back */
+/* gives Redis back the texts of a draw that it lost */
 
 static void
 ngx_adm_room_heard_draw(ngx_adm_room_call_t *vc, int64_t *v,
@@ -239,7 +239,9 @@ ngx_adm_room_heard_draw(ngx_adm_room_call_t *vc, int64_t *v,
 }
 
 
-/* who is there: the marks have arrived, and there may be a table */
+/*
+ * the marks of who is there have arrived, and there may be a new table of them
+ */
 
 static void
 ngx_adm_room_heard_there(ngx_adm_room_call_t *vc, int64_t *v, redisReply *table)
@@ -292,7 +294,7 @@ ngx_adm_room_heard_count(ngx_adm_room_call_t *vc, int64_t *v)
         ngx_adm_tally(&vc->event, NGX_ADM_TALLY_ROOM_LONG, refused);
         break;
 
-    default: /* or the sale has not opened, or is closed */
+    default: /* or nothing was refused, or the sale is not open */
         break;
     }
 }
@@ -323,7 +325,7 @@ ngx_adm_room_heard_standby(ngx_adm_room_call_t *vc, int64_t *v,
 }
 
 
-/* that a host hears of rooms when it starts is no change of theirs */
+/* what a host hears of rooms when it starts is logged, but is no change */
 
 static void
 ngx_adm_room_heard_news(ngx_adm_room_call_t *vc, ngx_adm_room_news_e news,
@@ -403,7 +405,7 @@ invalid:
 }
 
 
-/* v: what the answer said; NULL: there is none */
+/* v: the fields of the answer; NULL: there is none */
 
 static void
 ngx_adm_room_heard_finish(ngx_adm_room_call_t *vc, ngx_int_t rc, int64_t *v,

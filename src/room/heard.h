@@ -18,7 +18,7 @@
 #include "calls.h"
 
 
-/* a call under way; freed with the call of the client */
+/* a call under way; freed with the call of the Redis client */
 typedef struct {
     union {
         ngx_adm_room_calls_done_pt    step;
@@ -30,16 +30,19 @@ typedef struct {
     ngx_msec_t                         issued;
     ngx_msec_t                         session_max;
     ngx_adm_event_conf_t              *conf;
-    int64_t                            starts;      /* by the configuration, as
-                                                       it opens or starts */
+    int64_t                            starts;      /* of the configuration:
+                                                       when the sale starts,
+                                                       or opens if that is
+                                                       later */
     unsigned                           admin:1;
     unsigned                           issue:1;
     unsigned                           standby:1;
     unsigned                           step:1;
-    unsigned                           told:1;      /* the log is, of what an
-                                                       operator changes */
-    ngx_uint_t                         n;           /* to be issued */
-    ngx_adm_there_batch_t             *there;       /* that a step tells */
+    unsigned                           told:1;      /* whoever has called
+                                                       logs what changes */
+    ngx_uint_t                         n;           /* positions asked for */
+    ngx_adm_there_batch_t             *there;       /* marks that a step
+                                                       carries */
     ngx_str_t                          event;
     u_char                             text[1];
 } ngx_adm_room_call_t;

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Looks at a waiting room that the host does not know: while one is out, all
- * others of the worker at that event wait for its answer.  It may be older
- * than some of them by as much as it takes, which is no longer than hosts take
- * to hear of each other.
+ * Looks at a waiting room that the host does not know.  While one is out, all
+ * others of the worker at that event wait for its answer: that may be as old
+ * as the call has been out, which is no longer than hosts take to hear of each
+ * other.
  */
 
 
@@ -27,7 +27,7 @@ typedef struct {
 
 struct ngx_adm_look_s {
     ngx_queue_t                  queue;
-    ngx_adm_looks_t             *all;        /* of the event */
+    ngx_adm_looks_t             *all;        /* of its event */
     ngx_adm_room_calls_done_pt   done;
     void                        *data;
 };
@@ -69,7 +69,7 @@ ngx_adm_room_look_at(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* the call of all who went away is there for whoever comes before its answer */
+/* if all go away the call stays, for whoever comes before its answer */
 
 void
 ngx_adm_room_look_cancel(void *data)
@@ -89,7 +89,7 @@ ngx_adm_room_look_cancel(void *data)
 }
 
 
-/* the call that is out, or one that goes out now; NULL: none could */
+/* the look that is out, or one that begins now; NULL: it could not */
 
 static ngx_adm_looks_t *
 ngx_adm_looks(ngx_str_t *event, ngx_adm_event_conf_t *conf)
@@ -139,7 +139,10 @@ ngx_adm_looks(ngx_str_t *event, ngx_adm_event_conf_t *conf)
 }
 
 
-/* they may ask again, which is another call, or cancel others, meanwhile */
+/*
+ * those who are told may ask again, by another call, or cancel others,
+ * meanwhile
+ */
 
 static void
 ngx_adm_looks_done(void *data, ngx_int_t rc, int64_t changed,
