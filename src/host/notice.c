@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The words of operators, as records: of a length of their own each, bounded
- * all together.
+ * The notices of operators, as records.  Each has a length of its own, and
+ * there is a bound on all of them together.
  */
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A word of an operator's about an event, as the host knows it: pages and
- * answers show it.  Steps of the schedule tell its version, and where that is
- * news the text is fetched: what it costs goes by the number of changes.
+ * A notice of an operator's about an event, as the host knows it: pages and
+ * answers show it.  Steps of the schedule tell its version; if that is news
+ * the text is fetched, so that it costs as much as it changes.
  */
 
 
@@ -30,10 +30,10 @@ typedef struct {
     u_short      en_len;
     u_char       text[2 * NGX_ADM_NOTICE_BYTES];
 
-    /* up to here the zone has it, as far as the text goes */
+    /* the zone keeps the value as far as the text goes */
 
-    ngx_str_t    ko;                     /* in the text, as is en; empty: not
-                                            in this language */
+    ngx_str_t    ko;                     /* in text, as is en; empty: not in
+                                            this language */
     ngx_str_t    en;
 } ngx_adm_notice_t;
 
@@ -41,7 +41,7 @@ typedef struct {
 extern ngx_adm_record_t  ngx_adm_notice_record;
 
 
-/* takes the lock, unless no event has any; NGX_DECLINED: this one has none */
+/* takes the lock if any event has one; NGX_DECLINED: this event has none */
 ngx_int_t ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice);
 
 #define ngx_adm_notice_version(event)                                         \

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * NGINX keeps headers in lists of parts.  Its own functions find only those
- * that it knows by name, and take none out.
+ * NGINX keeps headers in lists of parts.  Its own functions find only headers
+ * that they know by name, and take none out.
  */
 
 

@@ -20,7 +20,7 @@
 #include <ngx_http.h>
 
 
-/* where one is in a list; zeroed before the first call of headers_next() */
+/* a place in a list; zeroed before the first call of ngx_adm_headers_next() */
 typedef struct {
     ngx_list_part_t            *part;
     ngx_uint_t                  n;
