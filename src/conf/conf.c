@@ -239,7 +239,7 @@ ngx_adm_merge_secrets(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 
         conf->secrets[i] = prev->secrets[i];
 
-        /* each server asks a location of its own */
+        /* each server has the locations of its own asked */
 
         if (conf->secrets[i] && server) {
             conf->secrets[i] = ngx_adm_secret_inherit(cf, conf->secrets[i]);
@@ -358,7 +358,7 @@ ngx_adm_merge_verifiers(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 }
 
 
-/* locations that inherit their secrets share what is derived of them */
+/* locations that inherit their secrets share what is derived from them */
 
 static ngx_int_t
 ngx_adm_derive(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
@@ -383,7 +383,9 @@ ngx_adm_derive(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 }
 
 
-/* an answer that does not fit is none: key sets with certificates are long */
+/*
+ * a larger answer counts for nothing, and key sets with certificates are long
+ */
 
 static void
 ngx_adm_check_keys(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
@@ -419,7 +421,7 @@ ngx_adm_check_keys(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
 }
 
 
-/* what a location needs to work at all, said by "nginx -t" */
+/* what a location needs to work at all, for "nginx -t" to say */
 
 static char *
 ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
@@ -500,8 +502,8 @@ ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
     }
 
     /*
-     * A secret of tier 2 alone: $admission_event says what an entry token
-     * does, anywhere, and whether that has ended is in the zone.
+     * A secret of tier 2 is enough: $admission_event says, anywhere, what an
+     * entry token does, and the zone has whether that token has ended.
      */
 
     if (user

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What "nginx -t" warns of when it has seen all locations: the way that a
- * call comes by decides what is asked of who joins the queue, so that one
- * location may open what the others close.
+ * What "nginx -t" warns of when it has seen all locations.  Which location a
+ * call comes to decides what is asked of somebody who joins the queue, so one
+ * location may leave open what others close.
  */
 
 
@@ -15,7 +15,7 @@
 #include "parse.h"
 
 
-/* a location, or a server as such: then without a name */
+/* a location; or a server itself, without a name */
 typedef struct {
     ngx_adm_loc_conf_t        *lcf;
     ngx_str_t                  name;
@@ -48,7 +48,7 @@ ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
     if (clcf->noname) {
-        /* is as the location around it */
+        /* the same as the location around it */
         return NGX_OK;
     }
 
@@ -115,7 +115,7 @@ ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 }
 
 
-/* the first location of admission_queue_api of that kind; NULL: none */
+/* the first location of admission_queue_api with that "admin="; NULL: none */
 
 static ngx_adm_loc_conf_t *
 ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf, ngx_uint_t admin)
@@ -137,8 +137,8 @@ ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf, ngx_uint_t admin)
 
 
 /*
- * Operators need a location where there is a way to be one; another host may
- * have it, or users', but then this one says so by a warning alone.
+ * Warns only, as another host may have the missing location: of operators, if
+ * there is a way to be one here, or of users.
  */
 
 static void
@@ -172,9 +172,9 @@ ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 
 
 /*
- * Any event may be named to a location of the queue, so its joins are those
- * of all events whose entry tokens it signs; and an entry token passes tier 1
- * as well.
+ * A location of the queue can be asked about any event, so it lets join all
+ * events whose entry tokens it signs; and with an entry token one passes tier
+ * 1, too.
  */
 
 static void
@@ -208,8 +208,9 @@ ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
 
 
 /*
- * Why one may join without what the other asks for, and what to do; NULL: one
- * may not, or "admission_tier1 off" says that it is meant.
+ * Why one may join here without what the other location asks for, and what to
+ * do about that; NULL: one may not, or "admission_tier1 off" says that it is
+ * meant.
  */
 
 static const char *
@@ -257,7 +258,7 @@ ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf)
 }
 
 
-/* do entry tokens from there pass here? */
+/* whether entry tokens that "from" signs pass at "to" */
 
 static ngx_uint_t
 ngx_adm_routes_trusts(ngx_adm_loc_conf_t *gated, ngx_adm_loc_conf_t *queue)
