@@ -38,8 +38,8 @@ local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local MEMBERS_MAX, LEAVE_MAX = 1000, 100
 local CLEAN_INTERVAL = 30000
 
--- so many parts that a host's view has at most, each of so many users at least,
--- and who is gone at a time
+-- parts of a host's view at most, each of so many users at least; and users
+-- who are gone, told at a time
 local SHARES, SHARE, GONE_MAX = 1000, 10, 1000
 
 -- ms between two steps at most, where somebody waits
@@ -52,7 +52,7 @@ local since = ARG.since + 0 <= q.far and ARG.since or '0'
 q.more = 0
 
 q.left, q.stale = 0, 0
-q.early = 0         -- times that somebody waited on who came before others
+q.early = 0         -- how often somebody waited on while people behind entered
                     -- who were let in; there are none
 q.waited = {}       -- ms, of each who was let in
 
@@ -88,7 +88,7 @@ function q.let_go()
   local leave = call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms), 'LIMIT',
                      0, LEAVE_MAX)
   for _, user in ipairs(leave) do
-    -- the place of one who left by then counts no more either
+    -- the place of somebody who left by then counts no more, either
     q.left = q.left + q.depart(user, 1)
     call('ZREM', k.leaving, user)
   end
@@ -118,8 +118,8 @@ function q.clean_up()
   end
 end
 
--- No slot lasts longer than a session and a pause, nobody was seen in time to
--- come, or joined, or was put out, then: where it says so, Redis's clock was
+-- No slot lasts longer than a session and a pause, and nobody was seen,
+-- joined, or was put out in the future: if the data says so Redis's clock was
 -- ahead, if only for a moment.
 function q.clock_right()
   local far = q.int(q.ms + q.session_max + q.active_ttl + PAUSE)
@@ -145,7 +145,7 @@ function q.clock_right()
   end
 end
 
--- Lets in from the head of the line, those who are gone dropped first.
+-- Lets in from the head of the line; those who are gone are dropped first.
 function q.let_in()
   local want = math.min(q.admit_batch, q.room())
   local admitted, looked, last = 0, 0, 0
@@ -162,7 +162,7 @@ function q.let_in()
       if q.paused or q.ms - seen <= q.seen_ttl then
         q.admit(user, false)
         admitted = admitted + 1
-        -- both scores of a time are those of its us
+        -- either score of a time is in that us
         q.waited[admitted] = math.max(0, q.ms - math.floor(score / 2000))
         last = math.max(last, score)
       else
@@ -255,8 +255,8 @@ function q.plan()
   q.due = due
 end
 
--- Adds the members of a set from that score on, in the order of scores, which
--- are unique; up to which, and 1 if there are more.
+-- Adds the members of a set from a score on, in the order of scores, which are
+-- unique.  Returns up to which score, and 1 if there are more.
 function q.members(key, from, members)
   local list = call('ZRANGEBYSCORE', key, '(' .. from, '+inf', 'WITHSCORES',
                     'LIMIT', 0, MEMBERS_MAX)
@@ -266,8 +266,8 @@ function q.members(key, from, members)
   return (list[#list] or from) + 0, #list == 2 * MEMBERS_MAX and 1 or 0
 end
 
--- The line by rank: its head, and the same number of users from point to point
--- behind that.
+-- Scores of the line by rank: all of its head, then with the same number of
+-- users between them.
 function q.points(exact)
   local points, share = {}, 0
   local head = call('ZRANGE', k.queue, 0, exact - 1, 'WITHSCORES')
@@ -287,9 +287,9 @@ function q.points(exact)
   return points, share, exact
 end
 
--- Who is in a set since a time of the clock, with the score: places up to then
--- are of before.  Who came by being let in was told of then, and who moved got
--- a place of that very time.
+-- Who is in a set since a time of the clock, with that time: their older
+-- places do not count.  Who came by being let in was told of then, and who
+-- moved got a place of that very time.
 function q.gone(key, gone, told)
   local list = call('ZRANGEBYSCORE', key, '(' .. ARG.gone, '+inf',
                     'WITHSCORES', 'LIMIT', 0, GONE_MAX)
@@ -303,8 +303,8 @@ function q.gone(key, gone, told)
 end
 
 -- Who said by a beacon, since then, that the page closes: whether it was a
--- refresh is to be known in time, not with the heartbeats of others.  Who closed
--- a stream has longer.
+-- refresh has to be known in time, not when others' heartbeats are sent.  Who
+-- closed a stream has longer.
 function q.going(gone)
   local since = math.floor(ARG.gone / 1000) + 9000
   for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since),
@@ -388,8 +388,8 @@ end
 
 q.live()
 
--- Ahead of all writes: where they are refused nothing is taken from anybody,
--- and the time without a step shows afterwards.
+-- Before all writes: if they are refused nothing is taken from anybody, and
+-- later the time without a step shows.
 q.try()
 call('ZRANGE', k.queue, 0, 0)
 call('HDEL', k.rate, '')
@@ -407,7 +407,7 @@ end
 
 if q.behind then
   q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
-  -- busy too: a time of before would hide the next gap
+  -- "busy" as well: if it were older it would hide the next gap
   call('HSET', k.state, 'gap', q.int(q.ms + PAUSE), 'busy', q.int(q.ms),
        'slack', q.int(q.slack), 'slack_at', q.int(q.now()))
 end
