@@ -79,7 +79,8 @@ local COMPLETED, LATE = 128, 256
 
 local call = redis.call
 
-local time = call('TIME')
+-- @include time_lib.lua
+
 local set = call('MGET', k.epoch, k.threshold, k.slots, k.sold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
@@ -88,26 +89,11 @@ local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'reached', 'hold', 'follow', 'follow_threshold',
                 'follow_trial', 'follow_total', 'still', 'still_at')
 
-local us = time[1] * 1000000 + time[2]
-local ms = math.floor(us / 1000)
-local far = us + 86400000000
-
-if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
-  return redis.error_reply("ERR the time of Redis, " .. time[1]
-                           .. ", is more than a day from the host's")
-end
-
 -- What was ended before that, and who was there, is not known any more.
 if (st[1] or 0) + 0 > far or (st[2] or 0) + 0 > far then
   st[1], st[2] = us, (st[2] or 0) + 0 > far and us or st[2] or 0
   call('HSET', k.state, 'clock', string.format('%.0f', us),
        'clear', string.format('%.0f', st[2]))
-end
-
--- a time that somebody tells; 0: it can't be right
-local function told(t)
-  t = (t or 0) + 0
-  return t <= far and t or 0
 end
 
 local q = {

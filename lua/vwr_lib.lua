@@ -62,7 +62,8 @@ local FOLLOW = 120000
 
 local call = redis.call
 
-local time = call('TIME')
+-- @include time_lib.lua
+
 local h = call('HMGET', k.vwr, 'active', 'next', 'activation', 'changed',
                'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
                'issue_at', 'restored', 'touched', 'began', 'dead', 'draw_of',
@@ -77,21 +78,6 @@ local hold, set = {}, {}
 if call('EXISTS', KEY.hold, k.schedule) > 0 then
   hold = call('HMGET', KEY.hold, 'version', 'held', 'since')
   set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
-end
-
-local us = time[1] * 1000000 + time[2]
-local ms = math.floor(us / 1000)
-local far = us + 86400000000
-
-if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
-  return redis.error_reply("ERR the time of Redis, " .. time[1]
-                           .. ", is more than a day from the host's")
-end
-
--- a time that somebody tells; 0: it can't be right
-local function told(t)
-  t = (t or 0) + 0
-  return t <= far and t or 0
 end
 
 local v = {
