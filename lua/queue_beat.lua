@@ -4,8 +4,8 @@
 --
 -- Whom a host told by its view how they stand: they are here, and if they are
 -- not in line any more, they are put back.  Each has shown a place: its score,
--- and, in one text, the time of the clock and the life of the data that it is
--- of, and 1 of a page that nobody looks at.
+-- and, in one text, the time of the clock and the epoch that it is of, and 1 of
+-- a page that nobody looks at.
 --
 -- With 0 for the score: "ADM 0 2" of one whose entry token, of when it was let
 -- in, the gate took, and who so has come; "MS 0 3" of one who closed a stream,
@@ -124,7 +124,7 @@ end
 -- Deals with a user whom the line does not have at that score; whether the
 -- user stands there now.
 function q.stand(user, score, place, n)
-  local at, life, away = place:match('^(%d+) (%d+) (%d)$')
+  local at, epoch, away = place:match('^(%d+) (%d+) (%d)$')
 
   if call('ZSCORE', k.active, user) then
     return false
@@ -133,7 +133,7 @@ function q.stand(user, score, place, n)
   local stands = call('ZSCORE', k.queue, user)
   q.user = user
 
-  if not q.place_counts(at + 0, life + 0, q.done(user))
+  if not q.place_counts(at + 0, epoch + 0, q.done(user))
      or stands and stands + 0 < score
   then
     if stands then

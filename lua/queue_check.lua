@@ -27,9 +27,9 @@
 -- is not concerned.  unbound: 1 if nobody is refused, though all is sold.
 -- args: max_queue max_wait unbound
 --
--- The places that are shown: the score, the time of the clock and the life of
--- the data (epoch) that they are of.
--- each: score at life
+-- The places that are shown: the score of each, the time of the clock, and the
+-- epoch that it is of.
+-- each: score at epoch
 
 local call = redis.call
 
@@ -171,7 +171,7 @@ function q.best_place(done)
   local best = 0
   for i = #ARG, #ARGV - 1, #EACH do
     local score = ARG.score[i] + 0
-    if q.place_counts(ARG.at[i] + 0, ARG.life[i] + 0, done)
+    if q.place_counts(ARG.at[i] + 0, ARG.epoch[i] + 0, done)
        and (best == 0 or score < best)
     then
       best = score

@@ -174,7 +174,7 @@ function q.token_life()
 end
 
 -- The epoch begins with the first write.
-function q.begin_life()
+function q.begin_epoch()
   -- hosts know the clock of a moment ago: no earlier time comes again
   if q.clock > q.us then
     q.clock = q.clock + 10000000
@@ -186,7 +186,7 @@ end
 
 function q.live()
   if q.epoch == 0 then
-    q.begin_life()
+    q.begin_epoch()
   end
 end
 
@@ -288,7 +288,7 @@ function q.hear_host()
     q.had, q.met = 0, 0
     call('HSET', k.state, 'base', q.int(q.base), 'floor', '0', 'floor_until',
          '0', 'back', '0', 'had', '0', 'met', '0')
-    q.begin_life()
+    q.begin_epoch()
   end
   q.live()
   q.hear_time(q.host_clock)

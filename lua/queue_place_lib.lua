@@ -4,22 +4,22 @@
 -- A brief event's data goes when nobody is left in it, and who left goes with
 -- it: a place of an earlier epoch may be anybody's.  People who were in line
 -- when data was lost have places that are not as old.
-function q.is_faded(at, life)
-  return q.brief and life ~= q.epoch
+function q.is_faded(at, epoch)
+  return q.brief and epoch ~= q.epoch
          and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
 end
 
 -- A place counts if it was issued since its user was last let in (and came) or
 -- left, and since the queue was last cleared.  A place of an earlier epoch
 -- tells of a loss of data.
-function q.place_counts(at, life, done)
+function q.place_counts(at, epoch, done)
   q.clock = math.max(q.clock, at <= q.far and at or 0)
   if at <= done or at <= q.clear or at <= q.e_adm or at > q.far
-     or q.is_faded(at, life)
+     or q.is_faded(at, epoch)
   then
     return false
   end
-  if life ~= q.epoch then
+  if epoch ~= q.epoch then
     q.live()
     if at < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
       q.begin_restore()

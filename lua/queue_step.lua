@@ -19,8 +19,8 @@
 -- revoked: the revocations since then, user, time, user, time, ...  step: a
 -- list of what it did, due: ms until the next one, mixed: 1 if a host that knows
 -- no "due" steps too; waiting and inside: up to which scores the members tell
--- who is there, more: 1 if they are not all; notice: the version of an operator's
--- word, 0: there is none; sale: that of the times that an operator set, which
+-- who is there, more: 1 if they are not all; notice: the version of an operator's,
+-- 0: there is none; sale: that of the times that an operator set, which
 -- follow, opens -1: none are set; hold, held, since: when an operator last held
 -- the event or let it go, as hold.lua has it.  points: scores of the line, of so
 -- many one by one ("exact"), of each "share"th behind, and of the last one; gone:

@@ -17,7 +17,7 @@
 -- may have been lost.
 -- args: noshow session_max come more asks had
 --
--- notice: the version of an operator's word, 0: there is none.
+-- notice: the version of an operator's, 0: there is none.
 -- keys: notice
 -- reply: notice
 --

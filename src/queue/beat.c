@@ -164,7 +164,7 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     beat.user = *user;
     beat.score = place->score;
     beat.n = place->at;
-    beat.life = place->epoch;
+    beat.epoch = place->epoch;
     beat.what = away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE;
     beat.said = ngx_current_msec;
 
@@ -229,7 +229,7 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     beat.user = entry->uid;
     beat.score = 0;
     beat.n = entry->adm;
-    beat.life = 0;
+    beat.epoch = 0;
     beat.what = NGX_ADM_BEAT_COME;
     beat.said = ngx_current_msec;
 
@@ -293,7 +293,7 @@ ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     beat.user = *user;
     beat.score = 0;
     beat.n = after;
-    beat.life = 0;
+    beat.epoch = 0;
     beat.what = NGX_ADM_BEAT_CLOSE;
     beat.said = ngx_current_msec;
 
@@ -391,7 +391,7 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     of[0] = beat->score;
     of[1] = beat->n;
-    of[2] = beat->life;
+    of[2] = beat->epoch;
 
     key = ngx_adm_view_key(event, &beat->user) + ngx_adm_beat_seed;
 

@@ -56,7 +56,7 @@ ngx_adm_beat_group(ngx_pool_t *pool, ngx_array_t *groups, ngx_array_t *said,
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data;
 
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data = p;
-    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->life, beat->what);
+    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->epoch, beat->what);
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data;
 

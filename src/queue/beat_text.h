@@ -27,7 +27,7 @@ typedef struct {
     int64_t                    score;
     int64_t                    n;        /* time of the place; of other kinds
                                             see lua/queue_beat.lua */
-    int64_t                    life;
+    int64_t                    epoch;
     ngx_uint_t                 what;
     ngx_msec_t                 said;
 } ngx_adm_beat_t;

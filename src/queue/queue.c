@@ -148,7 +148,7 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
         args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_SCORE] = place->score;
         args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_AT] = place->at;
-        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_LIFE] = place->epoch;
+        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_EPOCH] = place->epoch;
 
         args.argc += NGX_ADM_EACH_QUEUE_CHECK_COUNT;
     }

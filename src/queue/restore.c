@@ -68,7 +68,7 @@ ngx_adm_restore_report(ngx_http_request_t *r, ngx_adm_claims_t *entry)
     }
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "admission: reports an entry token of an earlier life of "
+                   "admission: reports an entry token of an earlier epoch of "
                    "event \"%V\"", &entry->sub);
 
     ngx_memzero(&ask, sizeof(ngx_adm_queue_ask_t));
