@@ -249,6 +249,29 @@ SKIP: {
 }
 
 
+# a machine that stands still: all of the test, that is, but who stops it
+
+{
+    watched;
+    my @all = ($$, map { $_->{pid} } processes($$));
+    my ($start, $took) = (time, stopwatch);
+    my $stops = Admission::Process->start(name => 'stops', code => sub {
+        kill STOP => @all;
+        sleep 0.5;
+        kill CONT => @all;
+    });
+    ok $stops->wait_exit, 'stopped, and continued';
+    $stops->{finished} = 1;
+
+    my ($end, $slept) = (time, stopwatch);
+    cmp_ok stood($start, $end), '>', 0.4, 'which is known afterwards';
+    cmp_ok $took->($end), '<=', $end - $start - 0.4, 'and not counted';
+    cmp_ok standstill, '>', 0.4, 'the longest time';
+    sleep 0.05;
+    cmp_ok $slept->(), '>', 0.02, 'another time is' if stood($end) == 0;
+}
+
+
 # ---- ports
 
 my $ports = Admission::Process->start(name => 'ports', code => sub {
