@@ -342,7 +342,7 @@ $redis->flushall;
     is_deeply [ grep { !/503$/ } keys $crowd->{errors}->%* ], [],
         'no error but 503';
     ok $crowd->{errors}{503}, 'which came while Redis refused';
-    cmp_ok $site->slowest, '<', 1.9 * $timeout * slow + standstill,
+    cmp_ok $site->slowest, '<', 1.9 * $timeout * slow() + standstill(),
         'and in time';
 }
 

@@ -292,7 +292,7 @@ $nginx->quit;
     is_deeply [ grep { !/503$/ } keys $crowd->{errors}->%* ], [],
         'no error but 503';
     ok $crowd->{errors}{503}, 'which came while nobody could be trusted';
-    cmp_ok $site->slowest, '<', 1.9 * $timeout * slow + standstill,
+    cmp_ok $site->slowest, '<', 1.9 * $timeout * slow() + standstill(),
         'and in time';
     like $_->error_log, qr/the certificate is not trusted/, 'the log says so'
         for $site->nginx(0), $site->nginx(1);
