@@ -28,11 +28,11 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until stopwatch watched stood standstill undisturbed
-    slow sanitized stand_back root
+    test_dir free_port wait_until stopwatch slow sanitized stand_back root
     sources write_file read_file read_lines run run_beside
     json_decode json_encode true false
     processes unreaped alive fd_count rss
+    watched stood standstill undisturbed
     done_testing
 );
 
@@ -163,6 +163,20 @@ sub stopwatch () {
 }
 
 
+# By process, seconds that those of this test have waited for a processor.
+
+sub waits () {
+    my %waits;
+
+    for my $pid ($$, map { $_->{pid} } defined $dir ? inhabitants() : ()) {
+        open my $file, '<', "/proc/$pid/schedstat" or next;
+        $waits{$pid} = ((split ' ', <$file> // '')[1] // 0) / 1e9;
+    }
+
+    return %waits;
+}
+
+
 # Seconds between two times in which the whole machine stood still, or the test:
 # in which a process that only looks at the clock, 50 times a second, did not.
 # It does so since `watched` was called first, or there was a stopwatch.
@@ -248,20 +262,6 @@ sub watchman () {
     }
 
     POSIX::_exit(0);
-}
-
-
-# By process, seconds that those of this test have waited for a processor.
-
-sub waits () {
-    my %waits;
-
-    for my $pid ($$, map { $_->{pid} } defined $dir ? inhabitants() : ()) {
-        open my $file, '<', "/proc/$pid/schedstat" or next;
-        $waits{$pid} = ((split ' ', <$file> // '')[1] // 0) / 1e9;
-    }
-
-    return %waits;
 }
 
 
