@@ -61,8 +61,8 @@ my $nginx = Admission::Nginx->start(
 
     admission_events {
 @{[ map "        event$_  threshold=100 slots=1000;\n", 0 .. 9 ]}
-        short    threshold=100 slots=1000 active_ttl=2s session_max=2s
-                 token_ttl=2s;
+        short    threshold=100 slots=1000 active_ttl=4s session_max=4s
+                 token_ttl=4s;
     }
 
     map \$uri \$event_id { ~/(?<id>event[0-9]+|short)  \$id; }
@@ -168,9 +168,11 @@ subtest 'two tabs' => sub {
     my $swarm = Admission::Swarm->new(connections => 8);
     my ($told, %code) = (0);
 
+    # all have come to the backend before the first has its answer
+
     for my $n (1 .. 8) {
         $swarm->request($port, 'GET',
-            "/buy/$event$command;seats=3&delay=0.3",
+            "/buy/$event$command;seats=3&delay=3",
             { headers => [ 'X-Queue-Entry-Token' => $token,
                            Authorization => 'Bearer '
                                . user_token($user_secret, userId => 'a') ] },
@@ -261,7 +263,7 @@ subtest 'subrequests' => sub {
 
 subtest 'too late' => sub {
     my $token = token('short', 'a');
-    my $r = buy('buy', 'short', 'a', $token, "$command;seats=2&delay=3");
+    my $r = buy('buy', 'short', 'a', $token, "$command;seats=2&delay=5");
     is $r->status, 200, 'the backend took its time';
     sold_is('short', 2, 'it counts');
     is buy('buy', 'short', 'a', $token, $command)->status, 403,
