@@ -13,7 +13,7 @@ use Admission::Stream;
 use Time::HiRes qw(sleep time);
 
 my $site = Admission::Site->start(
-    instances => 2, timeout => '2s',
+    instances => 2, timeout => '5s',
     events => 'default threshold=1 admit_interval=200ms leave_on_close=on;
                kept threshold=1 admit_interval=200ms leave_on_close=off;
                turn threshold=1 claim_ttl=8s admit_interval=200ms

@@ -54,7 +54,7 @@ my $nginx = Admission::Nginx->start(
               map { uc $_ => $peer{$_}->port } keys %peer },
     http => <<"END",
     admission_zone    admission:1m;
-    admission_redis   %%REDIS%% timeout=2s;
+    admission_redis   %%REDIS%% timeout=5s;
     admission_secret  tier1 tier1-secret-of-the-test-0123456789;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user_secret;

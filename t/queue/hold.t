@@ -13,7 +13,7 @@ use Admission::JWT;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default threshold=100 vwr_rate=0 admit_interval=200ms
                        restore_wait=1s;
                short threshold=2 active_ttl=4s session_max=6s claim_ttl=4s

@@ -113,7 +113,7 @@ subtest 'the wait is what the API tells' => sub {
 sub host (%opt) {
     return Admission::Nginx->start(workers => 2, http => <<END,
     admission_zone    admission:4m;
-    admission_redis   @{[ $redis->url ]} timeout=2s;
+    admission_redis   @{[ $redis->url ]} timeout=5s;
     admission_secret  tier1 $tier1;
     admission_secret  tier2 $tier2;
     admission_secret  user  $user;

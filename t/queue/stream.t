@@ -12,7 +12,7 @@ use List::Util qw(min);
 use Time::HiRes qw(time);
 
 my $site = Admission::Site->start(
-    instances => 2, timeout => '2s',
+    instances => 2, timeout => '5s',
     events => 'default threshold=1 claim_ttl=4s admit_interval=200ms;
                calm threshold=0 claim_ttl=1m;
                heard threshold=0 seen_ttl=15s;',

@@ -324,7 +324,7 @@ END
 sub host (%opt) {
     return Admission::Nginx->start(workers => 2, http => <<END,
     admission_zone    admission:4m;
-    admission_redis   @{[ $redis->url ]} timeout=2s;
+    admission_redis   @{[ $redis->url ]} timeout=5s;
     admission_secret  tier1 $tier1;
     admission_secret  tier2 $tier2;
     admission_secret  user  $user;
