@@ -146,7 +146,7 @@ sub crowd ($site) {
 }
 
 sub goes_well ($crowd, $what) {
-    ok $crowd->run(90), "$what: everybody got in or left"
+    ok $crowd->run(240), "$what: everybody got in or left"
         or diag join "\n", ($crowd->lost)[0 .. 20];
     note $crowd->report;
     is_deeply $crowd->{violations}, [], "$what: no invariant was broken";

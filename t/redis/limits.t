@@ -334,7 +334,7 @@ $redis->flushall;
         $at += 1.6;
     }
 
-    ok $crowd->run(100), 'everybody got in or left'
+    ok $crowd->run(240), 'everybody got in or left'
         or diag join "\n", ($crowd->lost)[0 .. 20];
     note $crowd->report;
 

@@ -284,7 +284,7 @@ $nginx->quit;
         [ 2, sub { $set->($foreign);
                    $crowd->{swarm}->timer(1.5 * slow, $again) } ];
 
-    ok $crowd->run(60), 'everybody got in or left'
+    ok $crowd->run(240), 'everybody got in or left'
         or diag join "\n", ($crowd->lost)[0 .. 20];
     note $crowd->report;
 

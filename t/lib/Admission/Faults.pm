@@ -24,13 +24,13 @@ BEGIN {
 
 
 # redis, users, event (concert), threshold (30), timeout in ms (1000), arrive,
-# stay, time of the run (120); lossy: Redis may forget what it had acknowledged
+# stay, time of the run (240); lossy: Redis may forget what it had acknowledged
 # just before: until the hosts that know of it say so, others may be let in
 
 sub new ($class, %opt) {
     my $self = bless { users => 300, event => 'concert', threshold => 30,
                        timeout => 1000, arrive => 8, stay => [0.2, 1],
-                       run => 120, %opt,
+                       run => 240, %opt,
                        windows => [] }, $class;
 
     my $timeout = $self->{timeout} * slow;
