@@ -131,7 +131,7 @@ sub slow () {
 # The longer it took, the less often it looks: what waits leaves the processors
 # to others, and is late by a fiftieth.
 
-sub wait_until :prototype(&;$) ($block, $timeout = 10) {
+sub wait_until :prototype(&;$) ($block, $timeout = 20) {
     my $start = time;
 
     while (1) {
