@@ -165,7 +165,7 @@ for my $kind (@kinds) {
 subtest 'two tabs' => sub {
     my $event = 'event' . ++$events;
     my $token = token($event, 'a');
-    my $swarm = Admission::Swarm->new(connections => 8);
+    my $swarm = Admission::Swarm->new(connections => 8, timeout => 30);
     my ($told, %code) = (0);
 
     # all have come to the backend before the first has its answer
