@@ -57,7 +57,7 @@ subtest 'the script' => sub {
 
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default vwr_rate=0;
                few     vwr_rate=0 vwr_max_queue=5;
                many    vwr_rate=0 vwr_max_queue=50;

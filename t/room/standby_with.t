@@ -148,7 +148,7 @@ subtest 'a page and its parts' => sub {
     $ask->(2 * $_ + 1, "/$_.png", accept => 'image/png') for 1 .. 6;
     my $body = $h2->body(1);
     for my $stream (15, 17, 19) {
-        last if ($body // '') !~ /302 Found/;
+        last if length($body // '');
         $ask->($stream, '/', accept => 'text/html');
         $body = $h2->body($stream);
     }
@@ -168,7 +168,7 @@ subtest 'a page and its parts' => sub {
     for my $stream (25, 27, 29) {
         $ask->($stream, '/', accept => 'text/html');
         $body = $h2->body($stream);
-        last if ($body // '') !~ /302 Found/;
+        last if length($body // '');
     }
     like $body, qr/^GIF/, 'HTTP/2: beside one that is reset';
     $h2->close;
