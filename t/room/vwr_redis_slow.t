@@ -99,11 +99,15 @@ slowly(2, sub {
     begin('second');
 });
 
-is $answer{first}->status, 200, 'which is answered';
-is $answer{second}->json->{code}, 'UNAVAILABLE',
-    'the second has waited long enough behind it';
-cmp_ok $took{second}, '<', 1.25 * $timeout, 'no longer than that';
-cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
+SKIP: {
+    skip 'the machine stood still each time', 4 if $stood > 0.1 * $timeout;
+
+    is $answer{first}->status, 200, 'which is answered';
+    is $answer{second}->json->{code}, 'UNAVAILABLE',
+        'the second has waited long enough behind it';
+    cmp_ok $took{second}, '<', 1.25 * $timeout, 'no longer than that';
+    cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
+}
 
 # the same key twice: the second waits for the first, and no longer either
 
@@ -112,7 +116,10 @@ slowly(3, sub {
     my $key = sprintf 'key-of-a-call-%04d', ++$n;
     begin($_, 'Idempotency-Key' => $key) for qw(first second third);
 });
-cmp_ok $took{$_}, '<', 1.25 * $timeout, "$_: in time" for sort keys %answer;
+SKIP: {
+    skip 'the machine stood still each time', 3 if $stood > 0.1 * $timeout;
+    cmp_ok $took{$_}, '<', 1.25 * $timeout, "$_: in time" for sort keys %answer;
+}
 
 my $last;
 ok((wait_until { $last = assign($site, 0, {}); $last->status == 200 } 10),
