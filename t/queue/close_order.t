@@ -1,0 +1,132 @@
+# Users close streams, say by a beacon that the page closes, and are heard of
+# between; workers and hosts tell of it in any order.  Whoever closed last leaves,
+# as long after that as it was to be, and whoever was heard of last stays.
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Admission::Test;
+
+use POSIX ();
+use List::Util qw(max min shuffle);
+
+use Admission::Redis;
+use Admission::Scripts;
+
+my $redis = Admission::Redis->start;
+my $seed = $ENV{TEST_SEED} // int rand 1e6;
+srand $seed;
+note "TEST_SEED=$seed";
+
+my $q = Admission::Scripts->new($redis, event => 'order', threshold => 0);
+my @users = map { "user$_" } 1 .. 40;
+my %at = map { ($_ => $q->ask($_)) } @users;
+
+# ms by which one may be taken to have said it earlier
+my $lag = 100;
+
+sub now () {
+    my $t = $redis->cmd('TIME');
+    return int($t->[0] * 1000 + $t->[1] / 1000);
+}
+
+sub due ($user) {
+    my $score = $redis->cmd('ZSCORE', $q->key('leaving'), $user);
+    return defined $score ? POSIX::ceil($score) : undef;
+}
+
+
+# What one user says: [what, when (ms before now), in how many ms one leaves].
+
+sub says () {
+    my $ago = 10_000;
+    return map {
+        $ago -= $lag + 20 + int rand 900;
+        rand() < 0.5 ? [ close => $ago, 1000 * (30 + int rand 90) ] : [ beat => $ago ]
+    } 1 .. 2 + int rand 5;
+}
+
+my ($leaves, $stays, $wrong) = (0, 0, 0);
+
+for my $round (1 .. 8) {
+    $redis->cmd('DEL', $q->key('leaving'));
+    my $from = now();
+
+    my %said = map { ($_ => [ says ]) } @users;
+    my @all = shuffle map { my $user = $_; map { [ $user, @$_ ] } $said{$user}->@* }
+              @users;
+    my %told;
+
+    while (my @some = splice @all, 0, 1 + int rand 12) {
+
+        # one call tells in the order in which it was said
+        my $passed = now() - $from;
+        my @tells = sort { $b->[2] <=> $a->[2] } @some;
+        push $told{$_->[0]}->@*, $_ for @tells;
+
+        $q->beat(map {
+            my ($user, $what, $ago, $within) = @$_;
+            { user => $user, ago => $ago + $passed,
+              ($what eq 'close' ? (close => $within) : (place => $at{$user})) }
+        } @tells);
+    }
+    my $over = now() - $from;
+
+    for my $user (@users) {
+        my @said = $said{$user}->@*;
+        my $last = $said[-1];
+        my $due = due($user);
+        my $case = "round $round: " . join ' ', map { join '/', @$_[1 .. $#$_] }
+                   $told{$user}->@*;
+
+        if ($last->[0] eq 'close') {
+
+            # at the soonest by one that was closed since, at the latest by it
+            my @beats = grep { $_->[0] eq 'beat' } @said;
+            my @within = map { $_->[2] } grep { $_->[0] eq 'close' } @said;
+            my $soon = $from - $last->[1] + min(@within);
+            my $late = $from - $last->[1] + $last->[2];
+
+            $leaves++;
+            next if defined $due && $due >= $soon - $over - 2
+                    && $due <= $late + $over + 2;
+            $wrong++;
+            diag "$case: ", $due // 'stays', " not $soon to $late";
+
+        } elsif ($told{$user}[-1][1] eq 'beat'
+                 && $told{$user}[-1][2] == $last->[1])
+        {
+            $stays++;
+            next if !defined $due;
+            $wrong++;
+            diag "$case: leaves, though heard of since";
+        }
+    }
+}
+
+cmp_ok $leaves, '>', 50, 'many close last';
+cmp_ok $stays, '>', 20, 'many are heard of last';
+is $wrong, 0, 'and each does as was said';
+
+
+# A beacon ahead of a close, and a heartbeat between that is told of later.
+
+for my $case ([ 'a beacon first', sub { $q->leave('user1', 1) } ],
+              [ 'a stream first', sub { $q->beat({ user => 'user1',
+                                                   close => 30_000 }) } ])
+{
+    my ($name, $first) = @$case;
+    $redis->cmd('DEL', $q->key('leaving'));
+    $first->();
+    my $said = now();
+    wait_until { now() > $said + 2 * $lag };
+    my $between = now();
+    wait_until { now() > $between + 2 * $lag };
+    $q->beat({ user => 'user1', close => 30_000 });
+    $q->beat({ user => 'user1', place => $at{user1}, ago => now() - $between });
+    ok defined due('user1'), "$name: leaves by the second";
+
+    $q->beat({ user => 'user1', place => $at{user1} });
+    is due('user1'), undef, 'stays by what is said now';
+}
+
+done_testing;
