@@ -10,6 +10,7 @@ use Admission::Test;
 use Admission::HTTP;
 use Admission::JWT;
 use Admission::Site;
+use Admission::Zone;
 
 my $secret = $Admission::Site::SECRETS{admin};
 my $timeout = 20;
@@ -99,7 +100,7 @@ sub ask ($port, $case) {
 
 # All of them at once, while Redis does not answer; then it does.
 
-sub all_wait ($host) {
+sub all_wait ($host, $others = 0) {
     my @open = map {
         my ($method, $path, %opt) = question($_->@[2 .. $#$_]);
         my $c = Admission::HTTP->connect($host->port, timeout => 60);
@@ -110,7 +111,7 @@ sub all_wait ($host) {
     my $status;
     ok((wait_until {
         ($status) = get($host->port, '/now')->body =~ /Writing: (\d+)/;
-        $status == 1 + @open } 30), 'all wait') or diag $status;
+        $status == 1 + @open + $others } 30), 'all wait') or diag $status;
     $redis->sigcont;
 
     for my $case (@cases) {
@@ -184,6 +185,55 @@ subtest 'Redis is not there' => sub {
     for my $case (@cases[0, 3]) {
         ok((wait_until { ask($host->port, $case)->status == $case->[0] } 20),
             "$case->[1]: as soon as it is back");
+    }
+    $host->stop;
+};
+
+
+# The zone is emptied then, and what was known of holds is gone with it.
+
+subtest 'a worker dies with the lock' => sub {
+    my $host = $site->instance;
+    is ask($host->port, $_)->status, $_->[0], $_->[1] for @cases;
+
+    $host->allow(qr/exited on signal 9/, qr/was locked by/,
+                 qr/a process died while it changed the zone/);
+    my %old = map { $_ => 1 } $host->worker_pids;
+    $redis->sigstop;
+    Admission::Zone::kill_inside($host, 1 << 20);
+    ok((wait_until { my @now = $host->worker_pids;
+                     @now == 2 && grep { !$old{$_} } @now } 20), 'another comes');
+    all_wait($host);
+    $host->stop;
+};
+
+
+# Old workers and new ones wait for the same; one is killed, and what it had is
+# cut.
+
+subtest 'a reload while they wait' => sub {
+    my $host = $site->instance;
+    $host->allow(qr/exited on signal 9/);
+    $host->stop;
+    $redis->sigstop;
+    $host->start_again;
+
+    my @open = map {
+        my ($method, $path, %opt) = question($_->@[2 .. $#$_]);
+        my $c = Admission::HTTP->connect($host->port, timeout => 60);
+        $c->send(Admission::HTTP::compose($method, $path, %opt));
+        $c
+    } @cases;
+    wait_until { get($host->port, '/now')->body =~ /Writing: (\d+)/
+                 && $1 == 1 + @open } 30;
+    $host->reload(wait => 0);
+    $host->kill_worker;
+    all_wait($host, scalar @open);
+
+    for my $case (@cases) {
+        my $r = (shift @open)->response('GET', 60);
+        like $r->status, qr/^(?:0|$case->[0])$/, "asked before: $case->[1]"
+            or diag $r->raw;
     }
     $host->stop;
 };
