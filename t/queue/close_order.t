@@ -9,8 +9,12 @@ use Admission::Test;
 use POSIX ();
 use List::Util qw(max min shuffle);
 
+use Admission::HTTP;
+use Admission::Metrics;
 use Admission::Redis;
 use Admission::Scripts;
+use Admission::Site;
+use Admission::Stream;
 
 my $redis = Admission::Redis->start;
 my $seed = $ENV{TEST_SEED} // int rand 1e6;
@@ -128,5 +132,52 @@ for my $case ([ 'a beacon first', sub { $q->leave('user1', 1) } ],
     $q->beat({ user => 'user1', place => $at{user1} });
     is due('user1'), undef, 'stays by what is said now';
 }
+
+
+# Two streams of who is in, at one host; what the gate of another sees between
+# their ends it tells after them.
+
+my $site = Admission::Site->start(
+    redis => $redis, instances => 2, workers => 1, event => 'in',
+    timeout => '2s', events => 'default threshold=5 leave_on_close=on;',
+    server => 'location = /metrics { admission_metrics; }');
+
+my $calls = sub {
+    metrics($site->port(1))->value('redis_call_duration_seconds_count',
+                                   call => 'queue_beat') // 0;
+};
+my $leaving = sub { $redis->cmd('ZSCORE', '{in}:leaving', 'ann') };
+my $stream = sub {
+    my $s = Admission::Stream->open($site->port(0), '/api/queue/stream/in',
+                                    bearer => $site->user('ann'));
+    ok $s->message, 'a stream';
+    return $s;
+};
+
+my $token = $site->call(0, ann => POST => 'check')->json->{entryToken};
+my $said = $calls->();
+my @streams = map { $stream->() } 1, 2;
+
+$streams[0]->close;
+ok wait_until { $leaving->() }, 'one is closed';
+my $first = now();
+wait_until { now() > $first + 2 * $lag };
+
+is request($site->port(1), GET => '/gated', bearer => $site->user('ann'),
+           headers => [ 'X-Queue-Entry-Token' => $token ])->status, 200,
+    'a gate is passed';
+my $seen = now();
+wait_until { now() > $seen + 2 * $lag };
+
+my $going = $leaving->();
+my $closed = now();
+$streams[1]->close;
+ok wait_until { my $is = $leaving->(); defined $is && $is ne ($going // '') },
+    'the other is closed';
+ok wait_until { $calls->() > $said }, 'the gate tells';
+
+my $due = POSIX::ceil($leaving->() // 0);
+cmp_ok $due, '>=', $closed + 30_000, 'she goes by the second';
+cmp_ok $due, '<=', now() + 30_000, 'and no later';
 
 done_testing;
