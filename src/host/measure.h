@@ -43,8 +43,8 @@ typedef struct {
 /*
  * Since they were last taken, if that is not too long ago.  Of a user c
  * requests count while c * 20 is no more than what all others asked for in a
- * window of 5 s, 100 each at most: the first always does.  Users are those who were first seen
- * in the window, or first failed.
+ * window of 5 s, each of them no more than 100 times: the first always does.
+ * Users are those who were first seen in the window, or first failed.
  */
 typedef struct {
     ngx_uint_t   requests;               /* all of them */
