@@ -19,7 +19,7 @@ my $site = Admission::Site->start(
     timeout => "${timeout}s",
     events => 'default threshold=100;
                inner vwr=off; outer vwr=off; left vwr=off; many vwr=off;
-               cleared; kept; named;',
+               early vwr=off; cleared; kept; named;',
     server => <<'END');
         location ~ ^/api/queue/(?!admin)\w+/(?<id>\w+)$ { admission_event $id;
                                                           admission_queue_api; }
@@ -46,14 +46,15 @@ sub queue ($call, $event, $user = 'ann') {
     return $r->status;
 }
 
-sub admin ($method, $path) {
+sub admin ($method, $path, @json) {
     my $r = request($site->port, $method, "/api/queue/admin/$path",
-                    bearer => $secret);
+                    bearer => $secret, @json);
     die $r->raw if $r->status != 200;
 }
 
-queue(check => $_) for qw(inner left many cleared kept named made);
+queue(check => $_) for qw(inner left many cleared kept named made early);
 
+admin(PUT => 'schedule/early', json => { opens => '2100-01-01T00:00:00Z' });
 admin(PUT => 'hold/inner?inside=on');
 admin(PUT => 'hold/outer');
 admin(PUT => 'hold/made?inside=on');
@@ -75,6 +76,8 @@ my @cases = (
     [ 503, 'nobody gets in there', '/room/outer' ],
     [ 503, 'held, an event that the token names', '/any', 'inner' ],
     [ 503, 'held, of no line', '/in/made', 'made' ],
+    [ 403, 'ahead of a sale', '/in/early', 'early' ],
+    [ 403, 'the same, of a room that it does not have', '/room/early' ],
     [ 403, 'she left', '/in/left', 'left' ],
     [ 403, 'where many did', '/in/many', 'many' ],
     [ 403, 'she left, of any', '/any', 'left' ],
@@ -150,23 +153,29 @@ subtest 'with the first connection' => sub {
 };
 
 
-# The look at the rooms, which tells of the others, is not the one that is late.
+# Of the two lists that Redis has of events one is late.
 
-subtest 'the list of events is not to be had' => sub {
-    $redis->may_refuse;
-    $redis->cmd('ACL', 'SETUSER', 'tickets', 'resetkeys', '~vwr:*', '~{*');
+for my $list (qw(queue vwr)) {
+    subtest "the list $list:active-events is not to be had" => sub {
+        my $other = $list eq 'queue' ? 'vwr' : 'queue';
+        $redis->may_refuse;
+        $redis->cmd('ACL', 'SETUSER', 'tickets', 'resetkeys', "~$other:*", '~{*');
 
-    my $host = $site->instance;
-    ok((wait_until { request($host->port, GET => '/api/admin/vwr/status',
-                             bearer => $secret)->status == 200 } 20),
-        'the host knows of the rooms');
+        my $host = $site->instance;
+        ok((wait_until { $host->error_log =~ /permission/i } 20),
+            'the host has asked for it');
+        ok((wait_until { request($host->port, GET => '/api/admin/vwr/status',
+                                 bearer => $secret)->status == 200 } 20),
+            'and knows of the rooms') if $list eq 'queue';
 
-    for my $round (1, 2) {
-        is ask($host->port, $_)->status, $_->[0], "$round: $_->[1]" for @cases;
-    }
-    $redis->cmd('ACL', 'SETUSER', 'tickets', '~*');
-    $host->stop;
-};
+        for my $round (1, 2) {
+            is ask($host->port, $_)->status, $_->[0], "$round: $_->[1]"
+                for @cases;
+        }
+        $redis->cmd('ACL', 'SETUSER', 'tickets', '~*');
+        $host->stop;
+    };
+}
 
 
 subtest 'Redis is not there' => sub {
@@ -175,7 +184,7 @@ subtest 'Redis is not there' => sub {
     $redis->sigstop;
     my $host = $site->instance;
 
-    for my $case ($cases[0], $cases[3], $cases[11]) {
+    for my $case (@cases[0, 3, 8, 13]) {
         my $watch = stopwatch;
         is ask($host->port, $case)->status, 200, "$case->[1]: not known";
         cmp_ok $watch->(), '<', 2 * $wait - 0.5, 'in time';
@@ -250,7 +259,7 @@ subtest 'what a host knows it goes by' => sub {
         $redis->sigstop;
         my $watch = stopwatch;
         is ask($host->port, $_)->status, $_->[0], "$how: $_->[1]"
-            for @cases[0, 3, 6, 11];
+            for @cases[0, 3, 8, 13];
         cmp_ok $watch->(), '<', $timeout / 2, 'without Redis';
         $redis->sigcont;
     }
