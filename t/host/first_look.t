@@ -13,7 +13,7 @@ use Admission::Site;
 use Admission::Zone;
 
 my $secret = $Admission::Site::SECRETS{admin};
-my $timeout = 20;
+my $timeout = 60;
 
 my $site = Admission::Site->start(
     timeout => "${timeout}s",
