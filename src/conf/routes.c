@@ -258,7 +258,7 @@ ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf)
 }
 
 
-/* whether entry tokens that "from" signs pass at "to" */
+/* whether entry tokens that the queue's location signs pass at the gated one */
 
 static ngx_uint_t
 ngx_adm_routes_trusts(ngx_adm_loc_conf_t *gated, ngx_adm_loc_conf_t *queue)

@@ -24,7 +24,7 @@ typedef struct {
     ngx_uint_t                  more;
     ngx_uint_t                  telling;     /* of them, being told */
     ngx_msec_t                  taken;       /* when a step last took some */
-    ngx_uint_t                  out;         /* bool: taken, not sent yet */
+    ngx_uint_t                  out;         /* bool: a step has it */
     int64_t                     since;       /* us, since when Redis has all
                                                 this */
     ngx_uint_t                  again;       /* bool: Redis lost it; fields

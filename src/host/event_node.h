@@ -82,6 +82,8 @@ struct ngx_adm_event_node_s {
     unsigned                    held:1;   /* an operator holds it: see hold.c */
     unsigned                    unsold:1; /* the log knows that what was sold
                                              is lost */
+    unsigned                    known:1;  /* whether it is held, and who was
+                                             put out, since a step told that */
 
     /* times in ms, see ngx_adm_ms_since() */
     uint32_t                    synced;   /* when its queue was last heard of */

@@ -42,9 +42,7 @@
 #define NGX_ADM_LINE_THROUGH  128        /* 1 of so many is asked about in
                                             any case */
 
-/*
- * ms in which all are told again, at 1000 in 300 ms, or so long as that takes
- */
+/* ms in which all are told again, or longer, at 1000 in 300 ms */
 #define NGX_ADM_LINE_SCAN     10000
 #define ngx_adm_line_scan_ms(users)  ((ngx_msec_t) (users) * 3 / 10)
 

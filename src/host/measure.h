@@ -42,9 +42,9 @@ typedef struct {
 
 /*
  * Sums since they were last taken, if that is not too long ago.  Of a user, c
- * requests count while c * 20 is no more than all others made in a window of 5
- * s: the first always does. users: seen first in the window; failed_users:
- * first failed in it.
+ * requests count while c * 20 is no more than all others made in a window of
+ * 5 s, of whom each counts for 100 at most: the first always does.  users: seen
+ * first in the window; failed_users: first failed in it.
  */
 typedef struct {
     ngx_uint_t   requests;               /* all, counted or not */
@@ -77,7 +77,7 @@ typedef struct {
 typedef struct {
     uint32_t                since;       /* ms, a request is under way */
     uint16_t                open;        /* how many are */
-    uint16_t                requests;    /* in the window */
+    uint16_t                requests;    /* in the window, 100 at most */
     uint16_t                counted;
     uint16_t                failed;
     uint16_t                slow;
@@ -96,7 +96,7 @@ typedef struct {
 typedef struct {
     ngx_msec_t              window;      /* when it began */
     ngx_msec_t              taken;       /* when the sums last were taken */
-    uint32_t                requests;    /* in the window */
+    uint32_t                requests;    /* in the window, those of users */
     uint32_t                open;        /* under way, of all users */
     ngx_uint_t              deaths;      /* of workers, when last looked */
     ngx_adm_measured_t      sums;

@@ -115,6 +115,15 @@ typedef struct {
     unsigned                timed:1;     /* waited for Redis's time, once */
 
     /*
+     * the last event that the host had not heard of, and Redis was asked about;
+     * len 0: none was
+     */
+    ngx_str_t               first;
+    ngx_msec_t              first_until; /* when answers have to be there */
+    unsigned                first_more:1;   /* there is more to ask of it */
+    unsigned                first_missed:1; /* there was no answer */
+
+    /*
      * what Redis told the request of a waiting room that the host did not know
      */
     ngx_adm_room_t          room;

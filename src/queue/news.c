@@ -33,6 +33,8 @@
 #define NGX_ADM_NEWS_KEEP    60000000        /* us */
 #define NGX_ADM_NEWS_TIME    1000    /* ms between questions for the time */
 #define NGX_ADM_NEWS_TRIM    10000   /* ms between trims of old news */
+#define NGX_ADM_NEWS_LEARNED 10000   /* ms in which all that the list had is
+                                        heard of, if touch is not lost */
 #define NGX_ADM_UNNAMED      3000    /* events that no operator named, taken
                                         from the list at most */
 
@@ -67,6 +69,8 @@ static struct {
     ngx_msec_t                          last;
     ngx_str_t                           cursor;     /* of the part read next */
     u_char                              text[NGX_INT64_LEN];
+    ngx_uint_t                          life;       /* of the zone, when it was
+                                                       begun */
     unsigned                            out:1;
     unsigned                            first:1;    /* not read through yet:
                                                        go on without a pause */
@@ -119,6 +123,10 @@ ngx_adm_news_turn(ngx_log_t *log)
         ngx_adm_news_learn();
     }
 
+    if (ngx_adm_in_touch() > NGX_ADM_NEWS_LEARNED) {
+        ngx_adm_events_learned(NGX_ADM_NEWS_LEARNED);
+    }
+
     /* the look at the list, not this, finds out whether Redis is there */
 
     if (ngx_adm_in_touch()
@@ -168,6 +176,8 @@ ngx_adm_news_learn(void)
     if (cursor->len == 0) {
         cursor->data[0] = '0';
         cursor->len = 1;
+
+        ngx_adm_queue_known.life = ngx_adm_zone->sh->life;
     }
 
     if (ngx_adm_queue_list(ngx_adm_queue_known.whole
@@ -207,6 +217,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
 
     if (ngx_adm_queue_known.whole) {
         ngx_adm_news_learned_all(reply);
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 
@@ -227,6 +238,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
     {
         cursor->len = 0;
         ngx_adm_queue_known.first = 0;
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 

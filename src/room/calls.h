@@ -15,6 +15,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/look.h"
 #include "../host/room_state.h"
 #include "../host/settings.h"
 
@@ -53,15 +54,11 @@ void ngx_adm_room_assign_cancel(void *assign);
 
 
 /*
- * Looks at a waiting room whose state the host does not know, by one call for
- * all requests of a worker that ask before it is answered.  Completes with the
- * answer or failure of that call.  NULL and _cancel() as above.
+ * Looks at a waiting room whose state the host does not know, see host/look.h;
+ * the answer is an ngx_adm_room_t.
  */
-typedef struct ngx_adm_look_s  ngx_adm_look_t;
-
 ngx_adm_look_t *ngx_adm_room_look_at(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_adm_room_calls_done_pt done, void *data);
-void ngx_adm_room_look_cancel(void *look);
+    ngx_adm_event_conf_t *conf, ngx_adm_look_done_pt done, void *data);
 
 
 /*
