@@ -16,6 +16,7 @@
 #include "host/comers.h"
 #include "host/doubt.h"
 #include "host/draw.h"
+#include "host/event_known.h"
 #include "host/event_node.h"
 #include "host/event_work.h"
 #include "host/follow.h"
@@ -65,6 +66,7 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     /* events, and what each may have */
     &ngx_adm_events_part,
     &ngx_adm_work_part,
+    &ngx_adm_known_part,
     &ngx_adm_tally_part,
     &ngx_adm_unlisted_part,
     &ngx_adm_there_part,

@@ -220,7 +220,7 @@ ngx_adm_limit_find(ngx_adm_limits_t *limits, ngx_str_t *key)
 }
 
 
-/* of two limits with the same window, and so the same key, the stricter stays */
+/* of two limits with the same window, and so the same key: the stricter */
 
 static void
 ngx_adm_limit_stricter(ngx_adm_limit_t *limit, ngx_adm_limit_conf_t *conf)

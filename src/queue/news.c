@@ -14,6 +14,7 @@
 
 #include "../base/clock.h"
 #include "../host/args.h"
+#include "../host/event_known.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/settings.h"

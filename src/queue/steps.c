@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 
 #include "../host/errands.h"
+#include "../host/event_known.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/follow.h"
