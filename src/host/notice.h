@@ -41,8 +41,28 @@ typedef struct {
 extern ngx_adm_record_t  ngx_adm_notice_record;
 
 
+/* sets ko and en to where they are in the text */
+static ngx_inline void
+ngx_adm_notice_texts(ngx_adm_notice_t *notice)
+{
+    notice->ko.len = notice->ko_len;
+    notice->ko.data = notice->text;
+    notice->en.len = notice->en_len;
+    notice->en.data = notice->text + notice->ko_len;
+}
+
 /* takes the lock if any event has one; NGX_DECLINED: this event has none */
-ngx_int_t ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice);
+static ngx_inline ngx_int_t
+ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice)
+{
+    if (ngx_adm_record_get(&ngx_adm_notice_record, event, notice) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    ngx_adm_notice_texts(notice);
+
+    return NGX_OK;
+}
 
 #define ngx_adm_notice_version(event)                                         \
     ngx_adm_record_version(&ngx_adm_notice_record, event)

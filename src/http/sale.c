@@ -234,12 +234,8 @@ ngx_adm_sale_time(u_char *p, int64_t us)
 
 
 ngx_uint_t
-ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
+ngx_adm_sale_poll_ahead(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
 {
-    if (sale->rest == 0) {
-        return poll;
-    }
-
     if (people <= NGX_ADM_SALE_PEOPLE) {
         return NGX_ADM_SALE_POLL;
     }

@@ -50,14 +50,21 @@ ngx_int_t ngx_adm_sale_refuse(ngx_http_request_t *r, ngx_str_t *event,
 ngx_int_t ngx_adm_sale_json(ngx_pool_t *pool, ngx_adm_sale_t *sale,
     ngx_str_t *json);
 
+/* as below, for a sale that is still to open, or to start */
+ngx_uint_t ngx_adm_sale_poll_ahead(ngx_adm_sale_t *sale, ngx_uint_t poll,
+    int64_t people);
+
 /*
  * s until the next poll of somebody who would come again in so many s because
  * of the people before.  Until the sale starts all have to hear if its time is
  * moved, and not all in the second in which it starts; people: about how many
  * they are.
  */
-ngx_uint_t ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll,
-    int64_t people);
+static ngx_inline ngx_uint_t
+ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
+{
+    return sale->rest ? ngx_adm_sale_poll_ahead(sale, poll, people) : poll;
+}
 
 /*
  * The same before the sale has opened, when nobody has counted the people: by
