@@ -621,7 +621,7 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
     heard.life = qc->life;
     heard.all = (answer->score == 0);
 
-    /* a step's own result says when the next one is */
+    /* after a step the schedule itself decides whether there is a next */
 
     news = ngx_adm_event_note(&qc->event, &r->state, &r->now,
                               r->state.epoch

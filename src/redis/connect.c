@@ -162,7 +162,7 @@ ngx_adm_redis_connect_addr(ngx_adm_redis_conn_t *conn)
 
     if (rc != NGX_OK && rc != NGX_AGAIN) {
 
-        /* ngx_event_connect_peer() closed the connection, but left its pool */
+        /* its "failed" exit closes the connection, and leaves pc.connection */
 
         ngx_destroy_pool(pool);
         return (rc == NGX_DECLINED) ? NGX_DECLINED : NGX_ERROR;

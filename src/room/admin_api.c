@@ -58,7 +58,7 @@ ngx_adm_admin_handler(ngx_adm_api_call_t *call)
 }
 
 
-/* reads the body; call->value is the ngx_adm_room_calls_what_e of the route */
+/* asks the waiting room for what the call says, with call->value its number */
 
 static ngx_int_t
 ngx_adm_admin_body(ngx_adm_api_call_t *call)

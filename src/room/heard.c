@@ -33,6 +33,8 @@
     (NGX_ADM_REPLY_VWR_STEP_COUNT - NGX_ADM_ROOM_HEARD_LISTS)
 
 
+static void ngx_adm_room_heard_records(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room);
 static void ngx_adm_room_heard_gaps(ngx_adm_room_call_t *vc,
     redisReply *reply, ngx_adm_room_t *room);
 static void ngx_adm_room_heard_comers(ngx_adm_room_call_t *vc, int64_t *v,
@@ -58,8 +60,6 @@ ngx_adm_room_heard(void *data, ngx_int_t rc, redisReply *reply)
     ngx_adm_room_call_t  *vc = data;
 
     int64_t              v[NGX_ADM_ROOM_HEARD_NUMBERS];
-    ngx_adm_hold_t       hold;
-    ngx_adm_sale_set_t   set;
     ngx_adm_room_t       room, known;
     ngx_adm_room_news_e  news;
 
@@ -89,26 +89,7 @@ ngx_adm_room_heard(void *data, ngx_int_t rc, redisReply *reply)
                    "%L served", &vc->event, (ngx_uint_t) room.active, room.next,
                    room.serving);
 
-    set.version = v[NGX_ADM_REPLY_VWR_SALE];
-    set.opens = v[NGX_ADM_REPLY_VWR_OPENS];
-    set.starts = v[NGX_ADM_REPLY_VWR_STARTS];
-    set.closes = v[NGX_ADM_REPLY_VWR_CLOSES];
-
-    ngx_adm_sale_heard(&vc->event, &set);
-
-    hold.version = v[NGX_ADM_REPLY_VWR_HOLD];
-    hold.held = v[NGX_ADM_REPLY_VWR_HELD];
-    hold.since = v[NGX_ADM_REPLY_VWR_SINCE];
-
-    ngx_adm_hold_heard(&vc->event, vc->conf, &hold);
-
-    /* from here on the times that count, which Redis may have lost */
-
-    ngx_adm_sale_known(&vc->event, &set);
-
-    room.gathers = (room.order && !ngx_adm_draw_ready(&room))
-                   || (room.clock < (set.opens < 0 ? vc->starts
-                                    : ngx_max(set.opens, set.starts)));
+    ngx_adm_room_heard_records(vc, v, &room);
 
     /* numbers that the counter passed over are known ahead of the counter */
 
@@ -158,6 +139,38 @@ ngx_adm_room_heard(void *data, ngx_int_t rc, redisReply *reply)
     room.measured = known.measured;
 
     ngx_adm_room_heard_finish(vc, NGX_OK, v, &room);
+}
+
+
+/* what operators set of the event, by which a sale gathers people */
+
+static void
+ngx_adm_room_heard_records(ngx_adm_room_call_t *vc, int64_t *v,
+    ngx_adm_room_t *room)
+{
+    ngx_adm_hold_t      hold;
+    ngx_adm_sale_set_t  set;
+
+    set.version = v[NGX_ADM_REPLY_VWR_SALE];
+    set.opens = v[NGX_ADM_REPLY_VWR_OPENS];
+    set.starts = v[NGX_ADM_REPLY_VWR_STARTS];
+    set.closes = v[NGX_ADM_REPLY_VWR_CLOSES];
+
+    ngx_adm_sale_heard(&vc->event, &set);
+
+    hold.version = v[NGX_ADM_REPLY_VWR_HOLD];
+    hold.held = v[NGX_ADM_REPLY_VWR_HELD];
+    hold.since = v[NGX_ADM_REPLY_VWR_SINCE];
+
+    ngx_adm_hold_heard(&vc->event, vc->conf, &hold);
+
+    /* from here on the times that count, which Redis may have lost */
+
+    ngx_adm_sale_known(&vc->event, &set);
+
+    room->gathers = (room->order && !ngx_adm_draw_ready(room))
+                    || (room->clock < (set.opens < 0 ? vc->starts
+                                       : ngx_max(set.opens, set.starts)));
 }
 
 
