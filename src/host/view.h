@@ -32,12 +32,9 @@ extern ngx_adm_zone_part_t  ngx_adm_view_part;
 #define NGX_ADM_VIEW_LIFE      2000      /* ms, after which it is no answer */
 #define NGX_ADM_VIEW_EXACT     1000      /* of the head, at most, are known
                                             one by one */
-#define NGX_ADM_VIEW_SHARES    1000      /* of the rest, at most, */
-#define NGX_ADM_VIEW_SHARE     10        /* each of so many users at least */
-
-/* points that a line has at most: the last of it is one as well */
-#define NGX_ADM_VIEW_POINTS                                                   \
-    (NGX_ADM_VIEW_EXACT + NGX_ADM_VIEW_SHARES + 1)
+#define NGX_ADM_VIEW_SHARES    1700      /* points of the rest, at most, as
+                                            lua/queue_view_lib.lua has it */
+#define NGX_ADM_VIEW_POINTS    (NGX_ADM_VIEW_EXACT + NGX_ADM_VIEW_SHARES)
 
 
 /* a user of an event who shows a place */
@@ -126,14 +123,13 @@ typedef struct {
     int64_t                     size;
     int64_t                     threshold;
     int64_t                     rate;
-    int64_t                     share;      /* users from point to point */
     ngx_uint_t                  exact;      /* points one by one, */
     ngx_uint_t                  npoints;    /* and all of them: scores in
                                                order, of the ranks 0, 1, ..
-                                               exact - 1, then "share" further
-                                               each, the last that of size - 1
-                                               */
+                                               exact - 1, then of "ranks", the
+                                               last that of size - 1 */
     int64_t                    *points;
+    uint32_t                   *ranks;
 } ngx_adm_view_news_t;
 
 /* who has that score, or would have; 0: it is later than all of the line */

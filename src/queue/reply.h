@@ -36,9 +36,9 @@ typedef struct {
 
     /* and the line, with who is gone from it: user, time, user, time, ... */
     redisReply              *points;
+    redisReply              *ranks;
     redisReply              *gone;
     ngx_uint_t               exact;
-    int64_t                  share;
     int64_t                  told;
 } ngx_adm_queue_reply_t;
 
