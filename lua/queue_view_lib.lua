@@ -49,16 +49,18 @@ function q.kept_points(w)
   if not ok or w.age < 0 or w.age > KEPT * 1000 then
     return false
   end
-  local score, rank, n = 0, 0, 0
+  local scores, ranks, offs, low, high = w.score, w.rank, w.off, w.low, w.high
+  local score, rank, n, first = 0, 0, 0, 0
   for i = 1, #list, 3 do
     score, rank = score + list[i], rank + list[i + 1]
-    if score <= w.low then
-      w.first = w.first + 1
-    elseif score < w.high then
+    if score <= low then
+      first = first + 1
+    elseif score < high then
       n = n + 1
-      w.score[n], w.rank[n], w.off[n] = score, rank, list[i + 2]
+      scores[n], ranks[n], offs[n] = score, rank, list[i + 2]
     end
   end
+  w.first = w.first + first
   w.score[0], w.rank[0] = w.low, w.from - w.shift
   w.score[n + 1], w.rank[n + 1] = w.high, w.to - w.shift
   w.n = n
@@ -116,9 +118,11 @@ function q.carry_between(w, a, b)
   end
   local by = math.abs(w.shifted[b] - w.shifted[a])
              + math.max(w.missed[a], w.missed[b])
-  local most = 0
+  local off, most = w.off, 0
   for i = a + 1, b - 1 do
-    most = math.max(most, w.off[i])
+    if off[i] > most then
+      most = off[i]
+    end
   end
   if w.few and by > 2 * w.may then
     return false
@@ -128,13 +132,14 @@ function q.carry_between(w, a, b)
     return q.look_at(w, i, (w.shifted[a] + w.shifted[b]) / 2)
            and q.carry_between(w, a, i) and q.carry_between(w, i, b)
   end
-  local part = (w.is[b] - w.is[a]) / (w.stood[b] - w.stood[a])
+  local score, rank, moved, is, offs = w.score, w.rank, w.moved, w.is, w.by
+  local low, high, from, to = moved[a], moved[b], is[a], is[b]
+  local part, stood = (to - from) / (w.stood[b] - w.stood[a]), w.stood[a]
+  local floor = math.floor
   for i = a + 1, b - 1 do
-    local rank = math.floor(w.is[a] + (w.rank[i] - w.stood[a]) * part + 0.5)
-    if rank > w.is[a] and rank < w.is[b] and w.score[i] > w.moved[a]
-       and w.score[i] < w.moved[b]
-    then
-      w.moved[i], w.is[i], w.by[i] = w.score[i], rank, w.off[i] + by
+    local now, at = floor(from + (rank[i] - stood) * part + 0.5), score[i]
+    if now > from and now < to and at > low and at < high then
+      moved[i], is[i], offs[i] = at, now, off[i] + by
     end
   end
   return true
@@ -163,32 +168,36 @@ end
 -- Adds those of the points that are in order, and what is missing between them,
 -- behind the head; not more than so many looks.
 function q.lay_points(w, points, ranks, off, looks)
+  local exact, far, last, all = w.exact, w.far, w.to, w.n
+  local moved, is, offs = w.moved, w.is, w.by
   local n, score, rank = 0, w.low, w.from
   for i = 1, #ranks do
-    points[w.exact + i], ranks[i] = nil, nil
+    points[exact + i], ranks[i] = nil, nil
   end
-  for i = 1, w.n + 1 do
-    local next, to, by = w.moved[i], w.is[i], w.by[i]
-    if i > w.n then
-      next, to, by = w.high, w.to, 0
+  for i = 1, all + 1 do
+    local next, to, by = moved[i], is[i], offs[i]
+    if i > all then
+      next, to, by = w.high, last, 0
     end
-    if next and next > score and to > rank and (i > w.n or to < w.to) then
-      local parts = to - rank > w.far and math.ceil((to - rank) / w.share) or 1
-      looks = looks - parts + 1
-      if looks < 0 then
-        return false
-      end
-      for part = 1, parts - 1 do
-        local at = rank + math.floor((to - rank) * part / parts + 0.5)
-        local there = q.look(at)
-        if there > score and there < next then
-          n = n + 1
-          points[w.exact + n], ranks[n], off[n] = there, at, 0
-          score = there
+    if next and next > score and to > rank and (i > all or to < last) then
+      if to - rank > far then
+        local parts = math.ceil((to - rank) / w.share)
+        looks = looks - parts + 1
+        if looks < 0 then
+          return false
+        end
+        for part = 1, parts - 1 do
+          local at = rank + math.floor((to - rank) * part / parts + 0.5)
+          local there = q.look(at)
+          if there > score and there < next then
+            n = n + 1
+            points[exact + n], ranks[n], off[n] = there, at, 0
+            score = there
+          end
         end
       end
       n = n + 1
-      points[w.exact + n], ranks[n], off[n] = next, to, by
+      points[exact + n], ranks[n], off[n] = next, to, by
       score, rank = next, to
     end
   end
@@ -196,12 +205,12 @@ function q.lay_points(w, points, ranks, off, looks)
 end
 
 function q.keep_points(w, points, ranks, off)
-  local list, n, score, rank = {}, 0, 0, 0
+  local list, n, score, rank, exact = {}, 0, 0, 0, w.exact
+  local ceil = math.ceil
   for i = 1, #ranks - 1 do
-    list[n + 1] = points[w.exact + i] - score
-    list[n + 2] = ranks[i] - rank
-    list[n + 3] = math.ceil(off[i])
-    n, score, rank = n + 3, points[w.exact + i], ranks[i]
+    local next, to = points[exact + i], ranks[i]
+    list[n + 1], list[n + 2], list[n + 3] = next - score, to - rank, ceil(off[i])
+    n, score, rank = n + 3, next, to
   end
   if q.by_the_way('HSET', KEY.view, 'life', w.life, 'at', q.int(q.ms), 'total',
                   q.int(q.total), 'first', q.int(w.first), 'turn',
