@@ -23,24 +23,24 @@
 -- 0: there is none; sale: that of the times that an operator set, which
 -- follow, opens -1: none are set; hold, held, since: when an operator last held
 -- the event or let it go, as hold.lua has it.  points: scores of the line, of so
--- many one by one ("exact"), of each "share"th behind, and of the last one; gone:
--- user, time, user, time, ... and told: up to which time these are all, -1: nobody
--- asked.
--- keys: notice hold
--- reply: revoked members points gone step
--- did: left stale early due mixed waiting inside more notice share exact told
+-- many one by one ("exact"), and of some behind, of whom "ranks" has the ranks, from
+-- 0; the last one of the line is one of them; gone: user, time, user, time, ... and
+-- told: up to which time these are all, -1: nobody asked.
+-- keys: notice hold view
+-- reply: revoked members points ranks gone step
+-- did: left stale early due mixed waiting inside more notice exact told
 -- did: sale opens starts closes hold held since waited
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
+-- @include queue_view_lib.lua
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local MEMBERS_MAX, LEAVE_MAX = 1000, 100
 local CLEAN_INTERVAL = 30000
 
--- parts of a host's view at most, each of so many users at least; and users
--- who are gone, told at a time
-local SHARES, SHARE, GONE_MAX = 1000, 10, 1000
+-- users who are gone, told at a time
+local GONE_MAX = 1000
 
 -- ms between two steps at most, where somebody waits
 local INTERVAL = 500
@@ -266,30 +266,9 @@ function q.members(key, from, members)
   return (list[#list] or from) + 0, #list == 2 * MEMBERS_MAX and 1 or 0
 end
 
--- Scores of the line by rank: all of its head, then with the same number of
--- users between them.
-function q.points(exact)
-  local points, share = {}, 0
-  local head = call('ZRANGE', k.queue, 0, exact - 1, 'WITHSCORES')
-  for i = 2, #head, 2 do
-    points[i / 2] = head[i] + 0
-  end
-  exact = #points
-  if q.size > exact then
-    share = math.max(SHARE, math.ceil((q.size - exact) / SHARES))
-    for rank = exact - 1 + share, q.size - 2, share do
-      local at = string.format('%d', rank)
-      points[#points + 1] = call('ZRANGE', k.queue, at, at,
-                                 'WITHSCORES')[2] + 0
-    end
-    points[#points + 1] = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0
-  end
-  return points, share, exact
-end
-
--- Who is in a set since a time of the clock, with that time: their older
--- places do not count.  Who came by being let in was told of then, and who
--- moved got a place of that very time.
+-- Who is in a set since a time of the clock, with the score: their places up to
+-- then do not count.  Who came by being let in was told of then, and who moved got
+-- a place of that very time.
 function q.gone(key, gone, told)
   local list = call('ZRANGEBYSCORE', key, '(' .. ARG.gone, '+inf',
                     'WITHSCORES', 'LIMIT', 0, GONE_MAX)
@@ -330,9 +309,9 @@ function q.told(...)
     waiting, more = q.members(k.queue, ARG.waiting, members)
     inside, others = q.members(k.admitted, ARG.inside, members)
   end
-  local points, share, exact, gone, told = {}, 0, 0, {}, -1
+  local points, ranks, exact, gone, told = {}, {}, 0, {}, -1
   if ARG.view ~= '0' then
-    points, share, exact = q.points(ARG.view + 0)
+    points, ranks, exact = q.points(ARG.view + 0)
     told = q.stored
     if ARG.gone ~= '-1' then
       told = q.gone(k.admitted, gone, told)
@@ -346,6 +325,7 @@ function q.told(...)
   answer[REPLY.revoked] = news
   answer[REPLY.members] = members
   answer[REPLY.points] = points
+  answer[REPLY.ranks] = ranks
   answer[REPLY.gone] = gone
   answer[REPLY.step] = { [DID.left] = q.left,
                          [DID.stale] = q.stale,
@@ -357,7 +337,6 @@ function q.told(...)
                          [DID.more] = math.max(more, others),
                          [DID.notice] = (notice and notice[2] and notice[2] ~= '0'
                                          and notice[1] or 0) + 0,
-                         [DID.share] = share,
                          [DID.exact] = exact,
                          [DID.told] = told,
                          [DID.sale] = q.sale_version,

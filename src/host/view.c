@@ -3,9 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Between two points of a line users are taken to have come evenly: that is
- * off by no more than the points are apart, a thousandth of the line, or 10.
- * How many were let in since the view was asked for is known from the count of
- * admissions, which every answer of Redis brings: all behind have moved up by
+ * off by no more than the points are apart, less than a thousandth of the line,
+ * or 10.  How many were let in since the view was asked for is known from the
+ * count of admissions, which every answer of Redis brings: all behind have
+ * moved up by
  * so many.
  *
  * When gone.c forgets somebody, for lack of room, the event does: places from
@@ -346,7 +347,9 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
         }
     }
 
-    *exact = 1;
+    /* ranks behind the head are reckoned, from some that were looked up */
+
+    *exact = (from <= news->exact);
 
     if (from == 0) {
         return 1;
@@ -370,7 +373,7 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
         return rank + 2;
     }
 
-    *exact = (next - rank == 2);
+    *exact = 0;
 
     part = (double) (score - low) / (double) (high - low);
     part *= (double) (next - rank);
@@ -388,9 +391,7 @@ ngx_adm_view_rank(ngx_adm_view_news_t *news, ngx_uint_t point)
         return point;
     }
 
-    return ngx_min(news->size - 1,
-                   (int64_t) news->exact - 1
-                   + news->share * (int64_t) (point - news->exact + 1));
+    return news->ranks[point - news->exact];
 }
 
 
@@ -573,14 +574,15 @@ static ngx_int_t
 ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
     ngx_adm_view_news_t *news)
 {
-    size_t            size;
+    size_t            size, behind;
     int64_t          *points;
     ngx_queue_t      *last;
     ngx_adm_views_t  *views;
 
     views = ngx_adm_views_of(zone);
 
-    size = news->npoints * sizeof(int64_t);
+    behind = (news->npoints - news->exact) * sizeof(uint32_t);
+    size = news->npoints * sizeof(int64_t) + behind;
     points = vn->news.points;
 
     if (size > vn->room) {
@@ -615,10 +617,12 @@ ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
 
     if (news->npoints) {
         ngx_memcpy(points, news->points, news->npoints * sizeof(int64_t));
+        ngx_memcpy(&points[news->npoints], news->ranks, behind);
     }
 
     vn->news = *news;
     vn->news.points = points;
+    vn->news.ranks = points ? (uint32_t *) &points[news->npoints] : NULL;
 
     return NGX_OK;
 }

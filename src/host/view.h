@@ -33,12 +33,9 @@ extern ngx_adm_zone_part_t  ngx_adm_view_part;
                                             answer */
 #define NGX_ADM_VIEW_EXACT     1000      /* users of the head who are known
                                             one by one, at most */
-#define NGX_ADM_VIEW_SHARES    1000      /* points for the rest, at most, */
-#define NGX_ADM_VIEW_SHARE     10        /* each for so many users at least */
-
-/* points of a line at most: one of them is its end */
-#define NGX_ADM_VIEW_POINTS                                                   \
-    (NGX_ADM_VIEW_EXACT + NGX_ADM_VIEW_SHARES + 1)
+#define NGX_ADM_VIEW_SHARES    1700      /* points for the rest, at most, as
+                                            lua/queue_view_lib.lua has it */
+#define NGX_ADM_VIEW_POINTS    (NGX_ADM_VIEW_EXACT + NGX_ADM_VIEW_SHARES)
 
 
 /* a user of an event, who shows a place */
@@ -129,13 +126,13 @@ typedef struct {
     int64_t                     size;
     int64_t                     threshold;
     int64_t                     rate;
-    int64_t                     share;      /* users from point to point */
     ngx_uint_t                  exact;      /* points one by one, */
-    ngx_uint_t                  npoints;    /* all of them: scores in order,
-                                               of the ranks 0, 1, .. exact -
-                                               1, then each "share" further,
-                                               the last of rank size - 1 */
+    ngx_uint_t                  npoints;    /* and all of them: scores in
+                                               order, of the ranks 0, 1, ..
+                                               exact - 1, then of "ranks", the
+                                               last that of size - 1 */
     int64_t                    *points;
+    uint32_t                   *ranks;
 } ngx_adm_view_news_t;
 
 /* whose position that score is, or would be; 0: later than all of the line */

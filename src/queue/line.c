@@ -154,6 +154,7 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_adm_view_news_t      news;
 
     static int64_t           points[NGX_ADM_VIEW_POINTS];
+    static uint32_t          ranks[NGX_ADM_VIEW_SHARES];
 
     answer = &r->answer;
 
@@ -192,6 +193,10 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
         points[i] = r->points->element[i]->integer;
     }
 
+    for (i = 0; i < r->ranks->elements; i++) {
+        ranks[i] = (uint32_t) r->ranks->element[i]->integer;
+    }
+
     news.told = r->told;
     news.clock = answer->clock;
     news.epoch = answer->epoch;
@@ -199,10 +204,10 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     news.size = answer->size;
     news.threshold = answer->threshold;
     news.rate = answer->rate;
-    news.share = r->share;
     news.exact = r->exact;
     news.npoints = r->points->elements;
     news.points = points;
+    news.ranks = ranks;
 
     ngx_adm_view_take(event, &line->view, &news);
 }

@@ -36,8 +36,9 @@
 static void ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did);
 static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
-static ngx_int_t ngx_adm_queue_reply_points(redisReply *reply,
-    ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_points(ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_rises(redisReply *reply, int64_t from,
+    int64_t to);
 static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_invalid(void);
@@ -69,13 +70,14 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
 
     r->members = element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
     r->points = element[NGX_ADM_REPLY_QUEUE_STEP_POINTS];
+    r->ranks = element[NGX_ADM_REPLY_QUEUE_STEP_RANKS];
     r->gone = element[NGX_ADM_REPLY_QUEUE_STEP_GONE];
 
     if (!ngx_adm_reply_is_list(r->members, "s")
         || !ngx_adm_reply_is_list(r->gone, "si")
         || ngx_adm_queue_reply_list(element[NGX_ADM_REPLY_QUEUE_STEP_STEP], r)
            != NGX_OK
-        || ngx_adm_queue_reply_points(r->points, r) != NGX_OK)
+        || ngx_adm_queue_reply_points(r) != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: what a step did is not what redis answers");
@@ -311,7 +313,6 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     r->answer.notice = v[NGX_ADM_DID_QUEUE_STEP_NOTICE];
 
-    r->share = v[NGX_ADM_DID_QUEUE_STEP_SHARE];
     r->exact = (ngx_uint_t) ngx_max(v[NGX_ADM_DID_QUEUE_STEP_EXACT], 0);
     r->told = v[NGX_ADM_DID_QUEUE_STEP_TOLD];
     r->answer.sale.version = v[NGX_ADM_DID_QUEUE_STEP_SALE];
@@ -337,46 +338,60 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 }
 
 
-/* scores in order, as many as there have to be for a line of that size */
+/* scores in order, and the ranks of those behind the head, up to the last */
 
 static ngx_int_t
-ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
+ngx_adm_queue_reply_points(ngx_adm_queue_reply_t *r)
 {
-    size_t    i;
-    int64_t   n, rest, score;
+    size_t   n, behind;
+    int64_t  last;
+
+    if (ngx_adm_queue_reply_rises(r->points, 0, NGX_ADM_NUMBER_MAX) != NGX_OK
+        || ngx_adm_queue_reply_rises(r->ranks, r->exact, NGX_MAX_UINT32_VALUE)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    n = r->points->elements;
+    behind = r->ranks->elements;
+
+    if (r->told < 0) {
+        return n + behind ? NGX_ERROR : NGX_OK;
+    }
+
+    if (n != r->exact + behind
+        || n > NGX_ADM_VIEW_POINTS
+        || (behind && r->exact == 0))
+    {
+        return NGX_ERROR;
+    }
+
+    last = behind ? r->ranks->element[behind - 1]->integer
+                  : (int64_t) r->exact - 1;
+
+    return (last == r->answer.size - 1) ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_adm_queue_reply_rises(redisReply *reply, int64_t from, int64_t to)
+{
+    size_t   i;
+    int64_t  n;
 
     if (!ngx_adm_reply_is_list(reply, "i")) {
         return NGX_ERROR;
     }
 
-    if (r->told < 0) {
-        return reply->elements ? NGX_ERROR : NGX_OK;
-    }
-
-    n = r->exact;
-    rest = r->answer.size - n;
-
-    if (rest < 0 || (rest > 0 && (n == 0 || r->share < 1))) {
-        return NGX_ERROR;
-    }
-
-    if (rest > 0) {
-        n += (rest + r->share - 1) / r->share;
-    }
-
-    if (n != (int64_t) reply->elements || n > NGX_ADM_VIEW_POINTS) {
-        return NGX_ERROR;
-    }
-
-    score = -1;
-
     for (i = 0; i < reply->elements; i++) {
+        n = reply->element[i]->integer;
 
-        if (reply->element[i]->integer < score) {
+        if (n < from || n > to) {
             return NGX_ERROR;
         }
 
-        score = reply->element[i]->integer;
+        from = n;
     }
 
     return NGX_OK;

@@ -36,9 +36,9 @@ typedef struct {
 
     /* of a step: scores of the line; who is gone from it: user, time, ... */
     redisReply              *points;
+    redisReply              *ranks;
     redisReply              *gone;
     ngx_uint_t               exact;
-    int64_t                  share;
     int64_t                  told;
 } ngx_adm_queue_reply_t;
 
