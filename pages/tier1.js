@@ -201,7 +201,7 @@ start({
     });
     checkable(body.lot);
     leavable();
-    next(body.nextPoll);
+    (known ? next : spread)(body.nextPoll);
     return true;
   },
 
