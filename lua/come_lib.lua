@@ -290,10 +290,9 @@ end
 
 -- How many come of those who are called and there, and of the numbers, as those of
 -- each age do now, and up to which age.  Of what was not seen yet all are taken to
--- come, once those who are called at so many a second have asked again: of those
--- who are told to in 15 s the last one a fifth later.
+-- come, once those who are called at so many a second have asked again.
 function c.learn(rate)
-  local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 18 - 10000 / rate)
+  local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
   local p, of_all = 0, 0
   c.sums = { 0 }
   for i, a in ipairs(c.ages) do

@@ -149,7 +149,7 @@ sub take ($self) {
     for my $number ($first .. $first + $n - 1) {
         my $stream = $self->{who}{$number} = rand() < $self->{stream};
         my $ahead = $number - $host->{room}{host}{serving};
-        my $next = $ahead <= 0 ? 1 : $stream ? 0.5 : next_poll($ahead);
+        my $next = $ahead <= 0 ? 1 : $stream ? 0.5 : $self->next_poll($ahead);
 
         # whoever has the turn asks within a second
         $next *= $ahead <= 0 || !$self->{together} ? rand : 1 + 0.2 * rand;
@@ -170,11 +170,17 @@ sub asks ($self, $number) {
     }
 
     $self->due($self->{who}{$number} ? 0.5
-               : next_poll($number - $serving) * (1 + 0.2 * rand), asks => $number);
+               : $self->next_poll($number - $serving) * (1 + 0.2 * rand),
+               asks => $number);
 }
 
-sub next_poll ($ahead) {
-    return $ahead <= 500 ? 2 : $ahead <= 2000 ? 5 : $ahead <= 10_000 ? 10 : 15;
+# where the turn may come sooner, by how it goes, pages ask by then
+
+sub next_poll ($self, $ahead) {
+    my $told = $ahead <= 500 ? 2 : $ahead <= 2000 ? 5
+               : $ahead <= 10_000 ? 10 : 15;
+
+    return min($told, max(2, int $ahead / $self->{rate} / 1.1));
 }
 
 # whoever asks later than 30 s after the call has it again when there is room

@@ -431,7 +431,8 @@ async function queueFirst(visitor) {
 
 
 // Who took a ticket asks first at any moment until it is told to, and then no
-// earlier than that: those who came together do not go in together.
+// earlier than that, unless the turn may come: those who came together do not go in
+// together.
 
 async function spread(visitor) {
     await open("spread", 3);
@@ -451,13 +452,19 @@ async function spread(visitor) {
         const json = await response.json();
         asked.push(new URL(route.request().url()).pathname.split("/")[2]);
         json.nextPoll = 30;
+        if (asked.length === 2) json.estimatedWaitRange = [4, 9];
         return route.fulfill({ response, json });
     });
 
     await page.goto(config.site + room("spread"));
     await until(() => asked.length > 1);
     is(asked.join(), "assign,check", "it asks before it is told to, once");
+    const from = Date.now();
+
+    await until(() => asked.length > 2);
+    const took = Date.now() - from;
+    ok(took > 3000 && took < 20000, "and again when the turn may come", took);
     await sleep(4);
-    is(asked.length, 2, "and not again so soon");
+    is(asked.length, 3, "else no sooner than it is told to");
     await context.close();
 }
