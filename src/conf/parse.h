@@ -180,7 +180,8 @@ char *ngx_adm_content_merge(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 /*
  * A location is merged: what ngx_adm_routes_check() is to know of.
  * That one warns, once all are, of ways to join the queue past the waiting
- * room, and of calls of the queue that have no location.
+ * room, of calls of the queue that have no location, and of gates that are told
+ * of no event or have no Redis.
  */
 ngx_int_t ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf);
 void ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);

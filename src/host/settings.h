@@ -236,6 +236,8 @@ typedef struct {
     ngx_array_t            *queues;      /* of conf/routes.c: the locations of
                                             admission_queue_api, NULL: none */
     ngx_array_t            *gated;       /* likewise, what is gated by a tier */
+    unsigned                asks:1;      /* some location is of no use without
+                                            Redis */
     unsigned                follows:1;   /* some event's backend is measured */
     unsigned                events_seen:1;
     unsigned                events_listed_only:1;
