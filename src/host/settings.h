@@ -246,6 +246,8 @@ typedef struct {
     ngx_array_t            *queues;      /* of conf/routes.c: locations of
                                             admission_queue_api; NULL: none */
     ngx_array_t            *gated;       /* likewise, those gated by a tier */
+    unsigned                asks:1;      /* some location is of no use without
+                                            Redis */
     unsigned                follows:1;   /* some event's backend is measured */
     unsigned                events_seen:1;
     unsigned                events_listed_only:1;

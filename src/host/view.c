@@ -6,8 +6,7 @@
  * off by no more than the points are apart, less than a thousandth of the line,
  * or 10.  How many were let in since the view was asked for is known from the
  * count of admissions, which every answer of Redis brings: all behind have
- * moved up by
- * so many.
+ * moved up by so many.
  *
  * When gone.c forgets somebody, for lack of room, the event does: places from
  * before that are asked about.

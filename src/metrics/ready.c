@@ -135,7 +135,7 @@ ngx_adm_not_ready(ngx_adm_main_conf_t *mcf)
     ngx_uint_t  reasons;
 
     if (mcf->redis == NULL) {
-        return 0;
+        return mcf->asks ? NGX_ADM_READY_NEVER : 0;
     }
 
     ngx_adm_needs_refused(&refused, name);
