@@ -91,9 +91,11 @@ for my $i (0 .. $#waits) {
     for my $k ($i + 1 .. $#waits) {
         my $s = seconds(@waits[$i, $k]);
         next if $s < 2;
-        # but for one step, which one end may have and the other not
+        # but for one step, which one end may have and the other not; where hosts
+        # stood still what was due before comes with the next one
+        my $late = ($waits[$i]{us} - $waits[$i]{updated}) / 1e6;
         $worst = max($worst, ($waits[$k]{serving} - $waits[$i]{serving}
-                              - $rate / 4) / $s);
+                              - $rate / 4) / ($s + max(0, $late - 0.25)));
     }
 }
 cmp_ok $worst, '<=', 1.05 * $rate, 'the counter keeps to the rate';
