@@ -42,7 +42,7 @@ local now = q.int(q.ms)
 
 local here = {}     -- now, user, now, user, ...
 local heard = {}    -- users who do not leave by what they said before
-local closed = {}   -- and who do, by which of those who said something,
+local closed = {}   -- and who do, by which of those who said something last,
 local within = {}   -- and in how many ms
 local again = {}
 local unknown = {}
@@ -168,6 +168,21 @@ function q.stand(user, score, place, n)
   return free == score
 end
 
+-- Who goes already, by a beacon of the page, or had another stream, which was
+-- open until now, goes by what was said last: what is said between may be told
+-- later, and is no sign that the user is back.  The shorter time counts.
+function q.note_closed(user, at, wait)
+  local going = call('ZSCORE', k.leaving, user)
+  local since = q.going_since(going)
+  if since > 0 then
+    wait = math.min(wait, math.ceil(going + 0) - since)
+    at = math.max(at, since)
+  elseif going and at + wait >= going + 0 then
+    return
+  end
+  q.note_going(user, at, wait)
+end
+
 -- A token of a session before says nothing of this one.  Once come, a user renews
 -- the slot by heartbeats alone.
 function q.come(user, adm, n)
@@ -194,8 +209,8 @@ function q.other(user, score, text, i)
   if what == '2' then
     q.come(user, n + 0, i)
   elseif what == '3' then
+    within[user] = math.min(closed[user] and within[user] or n + 0, n + 0)
     closed[user] = i
-    within[user] = n + 0
   end
   return true
 end
@@ -241,11 +256,7 @@ for i = #ARG, #ARGV - 1, #EACH do
   local at = closed[user] and q.said(closed[user])
   if at and (call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user))
   then
-    -- a beacon of the page may have said more
-    local going = call('ZSCORE', k.leaving, user)
-    if not going or at + within[user] < going + 0 then
-      q.note_going(user, at, within[user])
-    end
+    q.note_closed(user, at, within[user])
     leaves = leaves + 1
     closed[user] = nil
   end

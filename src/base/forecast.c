@@ -72,7 +72,7 @@ void
 ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
     ngx_adm_range_t *range)
 {
-    double  n, a, time, leave, gone, part, spread;
+    double  n, a, time, first, leave, gone, part, spread;
 
     a = (double) ngx_max(rate, 1) / 1000;
     n = (double) ngx_max(people, 0);
@@ -99,9 +99,14 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
 
     spread = 1 + NGX_ADM_PACE_TENTH * ngx_adm_root(spread);
 
+    /* the first of them passes at any time within the next step: where there
+       are few it is by half of one that the last waits less */
+
+    first = ngx_adm_forecast_time(ngx_max(n - 0.5, 0), a, leave);
+
     range->wait = (int64_t) time;
     range->wait += ((double) range->wait < time);
-    range->low = (int64_t) (time / spread);
+    range->low = (int64_t) (first / spread);
     range->high = (int64_t) (time * spread);
     range->high += ((double) range->high < time * spread);
 }

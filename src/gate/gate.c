@@ -36,6 +36,7 @@
 #include "../http/user.h"
 #include "../http/user_keys.h"
 #include "../limit/limit.h"
+#include "first.h"
 #include "gate.h"
 
 
@@ -177,6 +178,7 @@ ngx_adm_gate(ngx_http_request_t *r)
     g.lcf = lcf;
     g.named = NGX_AGAIN;
     g.conf = NULL;
+    g.doubtful = 0;
     ngx_str_null(&g.visitor);
 
     rc = ngx_adm_gate_judge(&g);
@@ -500,6 +502,15 @@ ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier, ngx_str_t *event,
 
     if (!ngx_adm_time_is_known() && ngx_adm_time_matters(g->request, conf)) {
         rc = ngx_adm_time_wait(g->request);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    /* of what may be no event the list of rooms tells */
+
+    if (conf && !g->doubtful) {
+        rc = ngx_adm_gate_first(g->request, g->ctx, event, conf);
         if (rc != NGX_DECLINED) {
             return rc;
         }

@@ -73,9 +73,9 @@ ngx_int_t ngx_adm_gate_tier2(ngx_adm_gate_t *g);
 ngx_int_t ngx_adm_gate_event(ngx_adm_gate_t *g, ngx_adm_verdict_e tier);
 
 /*
- * Sets sale and held of an event (conf NULL: as it has no line).  NGX_ABORT:
- * nobody passes, since its sale has not opened or an operator holds those
- * inside, too.
+ * Sets sale and held of an event (conf NULL: as it has no line), of which the
+ * host has heard then, unless Redis does not answer.  NGX_ABORT: nobody passes,
+ * since its sale has not opened or an operator holds those inside, too.
  */
 ngx_int_t ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier,
     ngx_str_t *event, ngx_adm_event_conf_t *conf);

@@ -39,8 +39,7 @@ static ngx_int_t ngx_adm_gate_join_mode(ngx_adm_api_call_t *call,
     ngx_int_t mode);
 static ngx_int_t ngx_adm_gate_join_look(ngx_adm_api_call_t *call,
     ngx_adm_queue_join_t *join, ngx_adm_api_pt done);
-static void ngx_adm_gate_join_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_gate_join_looked(void *data, ngx_int_t rc, void *answer);
 static ngx_int_t ngx_adm_gate_join_tokens(ngx_adm_api_call_t *call,
     ngx_adm_queue_join_t *join, ngx_adm_api_pt done, ngx_int_t mode,
     ngx_adm_room_t *room);
@@ -129,19 +128,21 @@ ngx_adm_gate_join_look(ngx_adm_api_call_t *call, ngx_adm_queue_join_t *join,
         return ngx_adm_api_unavailable(call->request);
     }
 
-    return ngx_adm_wait_content(call->request, ngx_adm_room_look_cancel, look);
+    return ngx_adm_wait_content(call->request, ngx_adm_look_cancel, look);
 }
 
 
 static void
-ngx_adm_gate_join_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_gate_join_looked(void *data, ngx_int_t rc, void *answer)
 {
     ngx_adm_joining_t *joining = data;
 
     ngx_int_t            mode;
+    ngx_adm_room_t      *room;
     ngx_adm_api_call_t  *call;
 
     call = joining->call;
+    room = answer;
 
     ngx_adm_wait_over(call->request);
 

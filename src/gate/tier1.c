@@ -24,8 +24,7 @@
 
 
 static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode);
-static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_gate_looked(void *data, ngx_int_t rc, void *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
     int64_t activation, const char **why);
 static ngx_int_t ngx_adm_gate_tier1_held(ngx_adm_gate_t *g);
@@ -180,13 +179,12 @@ ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
 
     look = ngx_adm_room_look_at(event, conf, ngx_adm_gate_looked, r);
 
-    return look ? ngx_adm_wait(r, ngx_adm_room_look_cancel, look)
-                : NGX_DECLINED;
+    return look ? ngx_adm_wait(r, ngx_adm_look_cancel, look) : NGX_DECLINED;
 }
 
 
 static void
-ngx_adm_gate_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_gate_looked(void *data, ngx_int_t rc, void *room)
 {
     ngx_http_request_t *r = data;
 

@@ -219,6 +219,7 @@ ngx_adm_event_copy_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *oen)
     en->restoring = oen->restoring;
     en->synced = oen->synced;
     en->heard = oen->heard;
+    en->known = oen->known;
     en->unsold = oen->unsold;
     en->busy = oen->busy;
     en->news = oen->news;

@@ -82,6 +82,8 @@ struct ngx_adm_event_node_s {
                                              since when, and whom */
     unsigned                    unsold:1; /* the log was told that what was
                                              sold is lost */
+    unsigned                    known:1;  /* whether it is held, and who was put
+                                             out, since a step told that */
 
     /* times in ms, see ngx_adm_ms_since() */
     uint32_t                    synced;   /* when its queue was last heard of */

@@ -46,10 +46,15 @@ typedef struct {
     ngx_uint_t                  n;          /* in all of them */
     ngx_msec_t                  watchful;   /* until when news from others is
                                                not relied on; 0: it is */
+    ngx_msec_t                  listed;     /* when the list was first read as
+                                               a whole; 0: it was not */
+    ngx_atomic_t                learned;    /* bool: all of it has been heard
+                                               of; without a lock */
 } ngx_adm_work_t;
 
 
 static void ngx_adm_work_empty(ngx_adm_zone_t *zone);
+static void ngx_adm_work_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone);
 static void ngx_adm_work_copy_event(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_event_node_t *oen);
 static ngx_int_t ngx_adm_events_due_locked(ngx_pool_t *pool, ngx_array_t *ids,
@@ -66,6 +71,7 @@ static void ngx_adm_event_take_locked(ngx_adm_zone_t *zone,
 ngx_adm_zone_part_t  ngx_adm_work_part = {
     .size = sizeof(ngx_adm_work_t),
     .empty = ngx_adm_work_empty,
+    .copy = ngx_adm_work_copy,
     .event_free = ngx_adm_event_take_locked,
     .event_copy = ngx_adm_work_copy_event };
 
@@ -86,6 +92,16 @@ ngx_adm_work_empty(ngx_adm_zone_t *zone)
     work->idle = 0;
     work->recall = 0;
     work->n = 0;
+    work->listed = 0;
+    work->learned = 0;
+}
+
+
+static void
+ngx_adm_work_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
+{
+    ngx_adm_work(zone)->listed = ngx_adm_work(ozone)->listed;
+    ngx_adm_work(zone)->learned = ngx_adm_work(ozone)->learned;
 }
 
 
@@ -464,6 +480,84 @@ ngx_adm_event_unwatched(void)
     ngx_adm_event_lost_locked(ngx_adm_zone);
 
     ngx_adm_zone_unlock(ngx_adm_zone);
+}
+
+
+ngx_uint_t
+ngx_adm_event_is_known(ngx_str_t *id)
+{
+    ngx_uint_t             known;
+    ngx_adm_work_t        *work;
+    ngx_adm_event_node_t  *en;
+
+    work = ngx_adm_work(ngx_adm_zone);
+
+    if (work->learned) {
+        return 1;
+    }
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    en = ngx_adm_event_lookup_locked(ngx_adm_zone, id);
+
+    known = (en && en->known) || (work->listed && !(en && en->working));
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+
+    return known;
+}
+
+
+void
+ngx_adm_event_known(ngx_str_t *id)
+{
+    ngx_adm_event_node_t  *en;
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    en = ngx_adm_event_lookup_locked(ngx_adm_zone, id);
+
+    if (en) {
+        en->known = 1;
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+}
+
+
+void
+ngx_adm_events_listed(ngx_uint_t life)
+{
+    ngx_adm_work_t  *work;
+
+    work = ngx_adm_work(ngx_adm_zone);
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    if (work->listed == 0 && life == ngx_adm_zone->sh->life) {
+        work->listed = ngx_adm_mark_now();
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+}
+
+
+void
+ngx_adm_events_learned(ngx_msec_t ms)
+{
+    ngx_adm_work_t  *work;
+
+    work = ngx_adm_work(ngx_adm_zone);
+
+    if (work->learned
+        || work->listed == 0
+        || ngx_adm_since(work->listed) < ms
+        || ngx_adm_schedule_lag())
+    {
+        return;
+    }
+
+    work->learned = 1;
 }
 
 

@@ -70,6 +70,19 @@ ngx_uint_t ngx_adm_is_watchful(void);
 /* there is an event that this host does not look after */
 void ngx_adm_event_unwatched(void);
 
+/*
+ * Whether the host knows what there is to know of an event: a step told it, or
+ * the list of events in Redis has been read and it is not in there.  Before
+ * that it is known neither whether an operator holds it nor who was put out.
+ * _known(): a step told it.  _listed(): all of the list was read, in that life
+ * of the zone.  _learned(): and all that was in there has been heard of by now,
+ * since touch was not lost for ms: it is not asked any more.
+ */
+ngx_uint_t ngx_adm_event_is_known(ngx_str_t *id);
+void ngx_adm_event_known(ngx_str_t *id);
+void ngx_adm_events_listed(ngx_uint_t life);
+void ngx_adm_events_learned(ngx_msec_t ms);
+
 /* how many events are looked after */
 ngx_uint_t ngx_adm_events_working(void);
 

@@ -16,6 +16,8 @@
 
 #define NGX_ADM_MEASURE_WINDOW  5000     /* ms */
 #define NGX_ADM_MEASURE_PART    20       /* a user is one in so many */
+#define NGX_ADM_MEASURE_MOST    100      /* requests of one user in a window, of
+                                            all that others are a part of */
 #define NGX_ADM_MEASURE_LATE    1000     /* ms, at least */
 #define NGX_ADM_MEASURE_HUNG    5000
 #define NGX_ADM_MEASURE_DEAD    120000   /* a worker died with it */
@@ -185,9 +187,14 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_sample_t *sample)
     sums = &m->sums;
     mu = &m->users[sample->user % NGX_ADM_MEASURE_USERS];
 
-    ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
     ngx_adm_measure_add(sums->requests, NGX_MAX_INT32_VALUE);
-    ngx_adm_measure_add(mu->requests, 65535);
+
+    /* those who flood do not make room for each other */
+
+    if (mu->requests < NGX_ADM_MEASURE_MOST) {
+        mu->requests++;
+        ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
+    }
 
     /* however many are the user's own */
 

@@ -43,8 +43,8 @@ typedef struct {
 /*
  * Since they were last taken, if that is not too long ago.  Of a user c
  * requests count while c * 20 is no more than what all others asked for in a
- * window of 5 s: the first always does.  Users are those who were first seen
- * in the window, or first failed.
+ * window of 5 s, each of them no more than 100 times: the first always does.
+ * Users are those who were first seen in the window, or first failed.
  */
 typedef struct {
     ngx_uint_t   requests;               /* all of them */
@@ -76,7 +76,7 @@ typedef struct {
 typedef struct {
     uint32_t                since;       /* ms, of a request under way */
     uint16_t                open;        /* so many are */
-    uint16_t                requests;    /* of the window */
+    uint16_t                requests;    /* of the window, 100 at most */
     uint16_t                counted;
     uint16_t                failed;
     uint16_t                slow;
@@ -95,7 +95,7 @@ typedef struct {
 typedef struct {
     ngx_msec_t              window;      /* when it began */
     ngx_msec_t              taken;       /* when the sums last were */
-    uint32_t                requests;    /* in the window */
+    uint32_t                requests;    /* in the window, those of users */
     uint32_t                open;        /* under way, of all users */
     ngx_uint_t              deaths;      /* of workers, when last looked */
     ngx_adm_measured_t      sums;

@@ -114,6 +114,13 @@ typedef struct {
 
     unsigned                timed:1;     /* it waited for Redis's time */
 
+    /* an event that the host had not heard of, and Redis was asked about, the
+       last one; len 0: none was */
+    ngx_str_t               first;
+    ngx_msec_t              first_until; /* by when answers are to be there */
+    unsigned                first_more:1;   /* there is more of it */
+    unsigned                first_missed:1; /* there was no answer */
+
     /* what it was told of a waiting room that the host did not know */
     ngx_adm_room_t          room;
     unsigned                room_told:1;

@@ -94,8 +94,9 @@ ngx_adm_respond_page(ngx_http_request_t *r, ngx_uint_t status,
 ngx_int_t
 ngx_adm_respond_events(ngx_http_request_t *r)
 {
-    ngx_int_t  rc;
-    ngx_str_t  no;
+    ngx_int_t         rc;
+    ngx_str_t         no;
+    ngx_table_elt_t  *encoding;
 
     ngx_str_set(&no, "no");
 
@@ -113,9 +114,23 @@ ngx_adm_respond_events(ngx_http_request_t *r)
 
     r->keepalive = 0;
 
-#if (NGX_HTTP_GZIP)
-    /* what is compressed together is told together */
+    /*
+     * What is compressed together is told together, and what follows goes past
+     * all filters: this keeps those of other modules from it, too.  It is not
+     * in the list, so that nobody is told.
+     */
 
+    encoding = ngx_pcalloc(r->pool, sizeof(ngx_table_elt_t));
+    if (encoding == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&encoding->key, "Content-Encoding");
+    ngx_str_set(&encoding->value, "identity");
+
+    r->headers_out.content_encoding = encoding;
+
+#if (NGX_HTTP_GZIP)
     r->gzip_tested = 1;
     r->gzip_ok = 0;
 #endif

@@ -33,6 +33,8 @@
 #define NGX_ADM_NEWS_KEEP    60000000        /* us */
 #define NGX_ADM_NEWS_TIME    1000    /* ms between questions for Redis's time */
 #define NGX_ADM_NEWS_TRIM    10000   /* ms between trimming them */
+#define NGX_ADM_NEWS_LEARNED 10000   /* ms, in which all that the list had is
+                                        heard of, where touch is not lost */
 #define NGX_ADM_UNNAMED      3000    /* events that no operator named, that are
                                         learned from the list */
 
@@ -67,6 +69,8 @@ static struct {
     ngx_msec_t                          last;
     ngx_str_t                           cursor;     /* of the next part */
     u_char                              text[NGX_INT64_LEN];
+    ngx_uint_t                          life;       /* of the zone, when it was
+                                                       begun */
     unsigned                            out:1;
     unsigned                            first:1;    /* the first time through:
                                                        without a pause */
@@ -118,6 +122,10 @@ ngx_adm_news_turn(ngx_log_t *log)
         ngx_adm_news_learn();
     }
 
+    if (ngx_adm_in_touch() > NGX_ADM_NEWS_LEARNED) {
+        ngx_adm_events_learned(NGX_ADM_NEWS_LEARNED);
+    }
+
     /* the look at the list finds out whether Redis is there */
 
     if (ngx_adm_in_touch()
@@ -167,6 +175,8 @@ ngx_adm_news_learn(void)
     if (cursor->len == 0) {
         cursor->data[0] = '0';
         cursor->len = 1;
+
+        ngx_adm_queue_known.life = ngx_adm_zone->sh->life;
     }
 
     if (ngx_adm_queue_list(ngx_adm_queue_known.whole
@@ -206,6 +216,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
 
     if (ngx_adm_queue_known.whole) {
         ngx_adm_news_learned_all(reply);
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 
@@ -226,6 +237,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
     {
         cursor->len = 0;
         ngx_adm_queue_known.first = 0;
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 

@@ -173,8 +173,7 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         ngx_adm_follow_watch(&errand->event, errand->conf);
 
         again = ngx_adm_notice_heard(&errand->event, answer->notice);
-        ngx_adm_sale_heard(&errand->event, &answer->sale);
-        ngx_adm_hold_heard(&errand->event, errand->conf, &answer->hold);
+        ngx_adm_queue_stepped_sets(&errand->event, errand->conf, answer);
 
         if (answer->score || answer->more) {
             stepped.delay = 0;
@@ -233,6 +232,19 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     }
 
     ngx_adm_errand_free(&ngx_adm_queue_errands, errand);
+}
+
+
+void
+ngx_adm_queue_stepped_sets(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_queue_answer_t *answer)
+{
+    ngx_adm_sale_heard(event, &answer->sale);
+    ngx_adm_hold_heard(event, conf, &answer->hold);
+
+    if (answer->score == 0) {
+        ngx_adm_event_known(event);
+    }
 }
 
 

@@ -15,6 +15,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/look.h"
 #include "../host/room_state.h"
 #include "../host/settings.h"
 
@@ -53,15 +54,11 @@ void ngx_adm_room_assign_cancel(void *assign);
 
 
 /*
- * The state of a waiting room that the host does not know, by one call for all
- * of a worker who ask before it is answered.  Completes when the call does,
- * with its answer or failure.  NULL and _cancel() as above.
+ * The state of a waiting room that the host does not know, as host/look.h has
+ * it; the answer is an ngx_adm_room_t.
  */
-typedef struct ngx_adm_look_s  ngx_adm_look_t;
-
 ngx_adm_look_t *ngx_adm_room_look_at(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_adm_room_calls_done_pt done, void *data);
-void ngx_adm_room_look_cancel(void *look);
+    ngx_adm_event_conf_t *conf, ngx_adm_look_done_pt done, void *data);
 
 
 /*

@@ -32,8 +32,7 @@
 
 static ngx_int_t ngx_adm_visit_shown(ngx_adm_visit_t *visit);
 static ngx_int_t ngx_adm_visit_look(ngx_adm_visit_t *visit);
-static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_visit_looked(void *data, ngx_int_t rc, void *answer);
 static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
 static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
@@ -206,12 +205,12 @@ ngx_adm_visit_look(ngx_adm_visit_t *visit)
         return visit->done(visit, NGX_BUSY);
     }
 
-    return ngx_adm_wait_content(call->request, ngx_adm_room_look_cancel, look);
+    return ngx_adm_wait_content(call->request, ngx_adm_look_cancel, look);
 }
 
 
 static void
-ngx_adm_visit_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_visit_looked(void *data, ngx_int_t rc, void *answer)
 {
     ngx_adm_visit_t *visit = data;
 

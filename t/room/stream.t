@@ -16,7 +16,7 @@ my $site = waiting_site(
     timeout => '5s', events => 'default vwr_rate=0; short ticket_ttl=4s;
                                 twice slots=0;',
     http => 'admission_cors https://shop.example; gzip on; gzip_types *;
-             gzip_min_length 0;',
+             gzip_min_length 0; gzip_vary on;',
     server => 'location = /metrics { admission_metrics; }');
 
 my $port = $site->port;
@@ -52,6 +52,8 @@ is $stream->header('Content-Type'), 'text/event-stream', 'of events';
 is $stream->header('Cache-Control'), 'no-store', 'no-store';
 is $stream->header('X-Accel-Buffering'), 'no', 'not to be held up';
 is $stream->header('Content-Encoding'), undef, 'nor compressed';
+unlike join(' ', $stream->header('Vary')), qr/Accept-Encoding/,
+    'nor to be by filters of other modules, for which it is encoded already';
 is $stream->header('Set-Cookie'), undef, 'no cookie';
 is $stream->header('Access-Control-Allow-Origin'), 'https://shop.example',
     'for pages of the site';
