@@ -42,14 +42,19 @@ sub calls () {
 
 # ---- half the rate
 
+# those in between are of the time between two samples
+
 $crowd->rest(1);
-calls;
+$crowd->sample;
 my $from = $crowd->last_sample;
+calls;
 $crowd->come($rate / 2, 2);
 $crowd->settle(10);
 $crowd->sample;
-my $to = $crowd->last_sample;
+my $flood = $crowd->last_sample;
 my @calls = calls;
+$crowd->sample;
+my $to = $crowd->last_sample;
 my %sha = map { $_->[1] => 1 } @calls;
 
 is scalar $crowd->{shown}->@*, 0, 'below the rate nobody sees it';
@@ -61,7 +66,6 @@ cmp_ok scalar @calls, '<=', $hosts * (seconds($from, $to) / 0.25 + 2),
 
 # ---- six times the rate
 
-my $flood = $crowd->last_sample;
 my $before = $crowd->{passed}->@*;
 
 $crowd->come(6 * $rate, 1);
