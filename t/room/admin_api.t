@@ -70,6 +70,8 @@ assign($site, $_ % 2, {}) for 1 .. 5;
 
 $r = operator($site, GET => 'status/concert', instance => 1)->json;
 my $first = $r->{activation};
+is delete $r->{comePercent} // 100, 100,
+    'all are taken to come, once a step of this host told';
 is_deeply $r, { eventId => 'concert', isActive => true, nextPosition => 5,
                 servingCounter => 0, waiting => 5, there => 5,
                 rate => 0, activation => $first, setBy => 'api' }, 'status';

@@ -10,7 +10,7 @@ use Time::HiRes qw(sleep);
 
 my $site = Admission::Site->start(
     instances => 2, workers => 2, timeout => '5s',
-    events => 'default threshold=2 vwr_rate=5; always vwr=on;',
+    events => 'default threshold=2 vwr_rate=1; always vwr=on;',
     server => <<'END');
         location /vwr-api/ { admission_vwr_api; }
         location /admin/vwr/ { admission_admin_api; }
