@@ -238,6 +238,14 @@ function next(seconds) {
   after(pace * (1 + Math.random() * .2));
 }
 
+// Those who came together are not to ask, and to go in, together from then on:
+// the first time it is at any moment until then.
+
+function spread(seconds) {
+  next(seconds);
+  after(pace * (.1 + Math.random() * .9));
+}
+
 function again() {
   if (streaming()) return after(pace);
   poll();

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * A host that has just started knows neither who was put out of an event nor
- * whether an operator holds it: what would let a request pass that is not to.
- * Until it has heard of all events there are requests ask about theirs.  Where
+ * whether an operator holds it, and might let requests pass that are not to.
+ * Until it has heard of all events there are, requests ask about theirs.  If
  * Redis does not answer they are judged by what the host knows.
  */
 
@@ -14,7 +14,7 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
-#include "../host/event_work.h"
+#include "../host/event_known.h"
 #include "../http/time_wait.h"
 #include "../queue/first.h"
 #include "../queue/queue.h"
@@ -40,7 +40,7 @@ ngx_adm_gate_first(ngx_http_request_t *r, ngx_adm_ctx_t *ctx, ngx_str_t *event,
 
     if (!ngx_adm_str_same(&ctx->first, event)) {
 
-        /* one that an entry token shown beside others names */
+        /* another event, which an entry token names that is shown besides */
 
         ctx->first = *event;
         ctx->first_more = 1;
@@ -102,7 +102,7 @@ ngx_adm_gate_first_told(void *data, ngx_int_t rc, void *answer)
 
     } else {
 
-        /* nor does it answer anything else in time */
+        /* Redis will not answer other questions in time, either */
 
         ctx->first_missed = 1;
         ctx->looked = r->uri_changes;

@@ -19,8 +19,8 @@
 
 /*
  * Asks Redis who was put out of an event that the host has not heard of, and
- * whether it is held, for as long as a call takes; NGX_AGAIN: the request
- * waits.  NGX_DECLINED: the host knows, it was asked, or can't be.
+ * whether it is held, for as long as a call may take.  NGX_AGAIN: the request
+ * waits.  NGX_DECLINED: the host knows, it has asked, or can't.
  */
 ngx_int_t ngx_adm_gate_first(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_str_t *event, ngx_adm_event_conf_t *conf);

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The gate of tier 1: while the waiting room of the request's event is
- * active, a token of it is needed.  What the host knows decides; only before
- * it knows anything does a request wait for Redis, once.
+ * The gate of tier 1: while the waiting room of the request's event is active
+ * a token of it is needed.  What the host knows decides; only before it knows
+ * anything does a request wait for Redis, once.
  */
 
 
@@ -110,7 +110,10 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
-    /* Redis may just have told that what is not listed was never activated */
+    /*
+     * Redis may just have said that an event without a line was never
+     * activated
+     */
 
     if (g->doubtful && room.activation == 0) {
         return ngx_adm_gate_tier1_deny(g, UNKNOWN_EVENT);
@@ -136,7 +139,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
         return rc;
     }
 
-    /* what a clock says that Redis never set is not when a sale starts */
+    /* no sale starts by a clock that Redis never set */
 
     if (mode == NGX_ADM_ON
         || g->conf->vwr == NGX_ADM_STANDBY
@@ -146,7 +149,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
-    /* one line a second tells as much as one a request */
+    /* one line a second says as much as one a request */
 
     if (logged != ngx_time()) {
         logged = ngx_time();
@@ -218,7 +221,10 @@ ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation,
 }
 
 
-/* where there is no line to wait in: inside is who was let in at the end */
+/*
+ * held outside, without a room to wait in: only those let in at the end may
+ * pass
+ */
 
 static ngx_int_t
 ngx_adm_gate_tier1_held(ngx_adm_gate_t *g)
@@ -231,7 +237,7 @@ ngx_adm_gate_tier1_held(ngx_adm_gate_t *g)
 }
 
 
-/* who was let in at the end need not go back to the start */
+/* whoever was let in at the end need not go back to the start */
 
 static ngx_int_t
 ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g)

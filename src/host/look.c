@@ -20,14 +20,14 @@ struct ngx_adm_look_out_s {
     ngx_queue_t                  waiting;
     ngx_adm_look_kind_t         *kind;
     ngx_adm_event_conf_t        *conf;
-    ngx_adm_redis_call_t        *call;       /* NULL: it was answered */
+    ngx_adm_redis_call_t        *call;       /* NULL: answered */
     u_char                       id[1];
 };
 
 
 struct ngx_adm_look_s {
     ngx_queue_t                  queue;
-    ngx_adm_look_out_t          *out;        /* of the event */
+    ngx_adm_look_out_t          *out;        /* of its event */
     ngx_adm_look_done_pt         done;
     void                        *data;
 };
@@ -63,7 +63,7 @@ ngx_adm_look_at(ngx_adm_look_kind_t *kind, ngx_str_t *event,
 }
 
 
-/* the call of all who went away is there for whoever comes before its answer */
+/* if all go away the call stays, for whoever comes before its answer */
 
 void
 ngx_adm_look_cancel(void *data)
@@ -97,7 +97,7 @@ ngx_adm_look_conf(ngx_adm_look_out_t *out)
 }
 
 
-/* the call that is out, or one that goes out now; NULL: none could */
+/* the look that is out, or one that begins now; NULL: it could not */
 
 static ngx_adm_look_out_t *
 ngx_adm_look_out(ngx_adm_look_kind_t *kind, ngx_str_t *event,
@@ -149,7 +149,9 @@ ngx_adm_look_out(ngx_adm_look_kind_t *kind, ngx_str_t *event,
 }
 
 
-/* they may ask again, which is another call, or cancel others, meanwhile */
+/*
+ * whoever is told may ask again, by another call, or cancel others, meanwhile
+ */
 
 void
 ngx_adm_look_told(ngx_adm_look_out_t *out, ngx_int_t rc, void *answer)

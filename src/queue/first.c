@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The schedule comes to an event a moment after the host has started; a request
- * that comes before it asks by itself.
+ * The schedule comes to an event a moment after the host has started.  A
+ * request that comes before that asks by itself.
  */
 
 

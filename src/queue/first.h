@@ -19,8 +19,8 @@
 
 
 /*
- * As host/look.h has it; the answer is an ngx_adm_queue_answer_t, whose score
- * is not 0 if there is more to be heard.
+ * As in host/look.h.  The answer is an ngx_adm_queue_answer_t, whose score is
+ * not 0 if there is more to be heard.
  */
 ngx_adm_look_t *ngx_adm_queue_first(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_look_done_pt done, void *data);

@@ -74,16 +74,11 @@ subtest 'the view that a step brings' => sub {
                    $q->waiting;
         is $r->{size}, @line, "$r->{size} wait";
         is $did{exact}, min(100, scalar @line), 'the head';
-        my $share = @line > 100 ? max(10, int((@line - 100 + 999) / 1000)) : 0;
-        is $did{share}, $share, 'users from point to point';
-        my @ranks = (0 .. $did{exact} - 1);
-        if ($share) {
-            for (my $i = 99 + $share; $i < $#line; $i += $share) {
-                push @ranks, $i;
-            }
-            push @ranks, $#line;
-        }
-        is_deeply $r->{points}, [ @line[@ranks] ], 'points';
+        my @ranks = (0 .. $did{exact} - 1, $r->{ranks}->@*);
+        is $ranks[-1], $#line, 'up to the last one';
+        is_deeply $r->{points}, [ @line[@ranks] ], 'points, and their ranks';
+        cmp_ok max(map { $ranks[$_] - $ranks[$_ - 1] } 1 .. $#ranks), '<=', 10,
+            'near to each other' if @ranks > 1;
         is $did{told}, $r->{clock}, 'all is told';
     }
 

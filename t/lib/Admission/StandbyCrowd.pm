@@ -130,7 +130,9 @@ sub take ($self, $who) {
             return $self->{swarm}->timer(0.5, sub { $self->take($who) });
         }
         @$who{qw(ticket position)} = @$ticket{qw(requestId position)};
-        $self->check($who);
+
+        # as pages do: not all who came together together
+        $self->{swarm}->timer($self->{poll} * rand, sub { $self->check($who) });
     });
 }
 
