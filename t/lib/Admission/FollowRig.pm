@@ -291,7 +291,7 @@ for name, value in pairs(of) do
     told[#told + 1] = value
   end
 end
-return { told, part and cjson.encode(cmsgpack.unpack(part)) or '[]' }
+return { told, part and cjson.encode((cmsgpack.unpack(part))) or '[]' }
 END
 
 sub look_at_decision ($self) {

@@ -190,13 +190,15 @@ sub hosts ($self) {
 
         if ($phase % 500 == 0 && !$self->{fixed}) {
             my $open = $self->{open}{$host} // {};
+            # of those a host knows, see follow_worker.c
+            my $waiting = grep { $self->{us} - $_ > 500_000 } values %$open;
             my $late = grep { $self->{us} - $_ > 2000 * $self->{latency} }
                        values %$open;
             my $hung = grep { $self->{us} - $_ > 5e6 } values %$open;
 
             $self->clock;
             my $answer = $self->{follow}[$host]->call(
-                waiting => scalar keys %$open, late => $late, hung => $hung);
+                waiting => $waiting, late => $late, hung => $hung);
             $self->{answer} = $answer;
             $self->{answered}->($answer) if $self->{answered};
         }
