@@ -40,28 +40,28 @@
 
 local BITS, BYTES = 512, 64
 
--- of bits: more are too many
+-- most fields of bits
 local FIELDS = 8192
 
--- us: of a slot; for which one has the turn; for which ones that came late are
--- waited for
+-- us of a slot; in which one has the turn; for which numbers that came late
+-- are waited for
 local SLOT, TURN, ASK = 400000, 30000000, 1000000
 
--- numbers of which all are taken to have come ahead of what is known
+-- numbers that are taken to have come, all of them, before anything is known
 local PRIOR = 3
 
--- s since the call: between two it is looked at how many come; and us, in which
--- that fades
+-- s since the call, between which it is looked at how many come; and us in
+-- which that fades
 local AGES = { 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30 }
 local FADES = 4000000
 
--- how many times as many as by the rate are called at most, to make up for what
--- was expected and did not come; and us of the rate, or so many times its root,
--- beyond which that is forgotten: a few are by chance
+-- how many times the rate's numbers are called at most, to make up for people
+-- who were expected and did not come; and us of the rate, or so many times its
+-- root, beyond which that is forgotten: a few are missing by chance
 local CATCH_UP, OWED, CHANCE = 1.5, 300000, 5
 
--- numbers, at least, that are passed over; how often in 30 s; and how many who are
--- there may be called by one step, one by one
+-- numbers that are passed over, at least; how often in 30 s; and how many who
+-- are there one step may call one by one
 local STRETCH, GAPS, ONES = 32, 16, 4096
 
 local NONE = string.rep('\0', BYTES)
@@ -69,7 +69,7 @@ local NONE = string.rep('\0', BYTES)
 -- how many bits half a byte has
 local count = { [0] = 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 }
 
--- whether who was called then has the turn still
+-- whether a number that was called then still has the turn
 function c.of_late(at)
   return v.us - at <= TURN and v.us - at > -ASK
 end
@@ -105,7 +105,7 @@ function c.load()
   c.owed = (f[10] or 0) + 0
   c.last, c.kept = told(f[11]), (f[12] or 0) + 0
   if v.rest == 1 then
-    -- as much as may be, which may have become more
+    -- as many as may be, which may be more by now
     c.allow = math.huge
   end
   c.slots = {}
@@ -164,7 +164,7 @@ function c.keep()
   end
 end
 
--- one that was called lately, among them those from first on; or nil
+-- a slot of late that has some of the numbers from first on; or nil
 function c.slot_of(first, last)
   for i = #c.slots, 1, -1 do
     local s = c.slots[i]
@@ -178,7 +178,7 @@ function c.by_hand(first, last)
   return last > v.hand_from and first <= v.hand_to
 end
 
--- which of the ages that is, us
+-- which of the ages it is, us
 function c.age(us)
   local i = 1
   while i < #AGES - 1 and us >= AGES[i + 1] * 1000000 do
@@ -187,7 +187,7 @@ function c.age(us)
   return i
 end
 
--- So much of a slot passes through the ages between two, us.
+-- Lets so much of a slot pass through the ages between two times, us.
 function c.expose(seen, from, to, n, numbers)
   for i = c.age(from), #AGES - 1 do
     local low, high = AGES[i] * 1000000, AGES[i + 1] * 1000000
@@ -201,7 +201,7 @@ function c.expose(seen, from, to, n, numbers)
   end
 end
 
--- All that was called is older now.
+-- All that was called has aged.
 function c.grow(since)
   local seen, fades = {}, math.exp(-since / FADES)
   for _, s in ipairs(c.slots) do
@@ -215,7 +215,8 @@ function c.grow(since)
   end
 end
 
--- n of eight numbers came: what was not called by the rate is charged as it does
+-- n of eight numbers came; those that were not called by the rate are charged
+-- now.
 function c.came(first, n)
   local s = c.slot_of(first, first + 7)
   if s then
@@ -251,8 +252,8 @@ function c.take_field(field, bits, again)
   end
 end
 
--- Fields of bits that a host tells: its number, a colon, its bytes.  What is
--- told again changes nothing; nor is it charged, if Redis lost it meanwhile.
+-- Takes fields of bits that a host tells: a number, a colon, bytes.  What is
+-- told again changes nothing, and is not charged if Redis lost it meanwhile.
 function c.take_fields(text, again)
   local at = 1
   while true do
@@ -288,9 +289,10 @@ function c.set(n)
        .. string.sub(bits, i + 1))
 end
 
--- How many come of those who are called and there, and of the numbers, as those of
--- each age do now, and up to which age.  Of what was not seen yet all are taken to
--- come, once those who are called at so many a second have asked again.
+-- How many come of those who are called and there, and of all numbers, as
+-- people of each age do now, and up to which age that is known.  Of ages not
+-- seen yet all are taken to come, once people who are called at so many a
+-- second have asked again.
 function c.learn(rate)
   local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
   local p, of_all = 0, 0
@@ -308,7 +310,7 @@ function c.learn(rate)
   c.p = c.known == 1 and math.min(1, math.max(p, least)) or c.of_all
 end
 
--- what part of those who come has come that long after the call
+-- which part of those who come has come so long after the call
 function c.part(us)
   local i = c.age(us)
   local low, high = AGES[i], AGES[i + 1]
@@ -316,18 +318,18 @@ function c.part(us)
   return (c.sums[i] + in_it * (c.sums[i + 1] - c.sums[i])) / c.sums[#AGES]
 end
 
--- Who is to be expected of so many numbers of which n are there, in millionths.
--- Where fewer are there than of those before, since it was heard that others
--- went, it is as many as of so many numbers before.
+-- Who is to be expected of so many numbers of which n are there, in
+-- millionths.  If fewer are there than of earlier numbers, since others were
+-- heard to have gone, it is as many as of so many earlier numbers.
 function c.worth(numbers, n)
   return math.floor(1000000 * math.max(c.p * n, math.min(n, c.of_all * numbers)))
 end
 
--- What is still to be expected of each slot, and what came.
+-- What is still to be expected of each slot, and what has come.
 function c.settle()
   local kept = {}
   c.known = there.known() and 1 or 0
-  -- those ahead are told by numbers, where it is not known who is there
+  -- where it is not known who is there those ahead are counted by numbers
   c.learn(math.max(1, v.rate_in_force())
           / (c.known == 1 and 1 or c.shows / 1000))
   for _, s in ipairs(c.slots) do
@@ -348,8 +350,8 @@ function c.settle()
   c.slots = kept
 end
 
--- Whether one that asks may go in: by the rate; where that is 0 those may whom
--- an operator called.
+-- Whether a number that asks may go in: by the rate; at a rate of 0 only
+-- numbers that an operator called.
 function c.may(n)
   if v.us - v.older < FOREIGN or v.rate_set() == 0 and c.by_hand(n, n) then
     return true
@@ -366,8 +368,8 @@ function c.answer(n, turn)
   c.turns[#c.turns + 1] = turn
 end
 
--- Those whose turn is over have it again, ahead of all who are called, lower
--- numbers first: by a time of their own, 0 where they came in theirs.
+-- Numbers whose turn is over get it again, ahead of all who are called, the
+-- lower first: with a time of their own, 0 if they came in theirs.
 function c.grant()
   local waits = false
   for n in string.gmatch(ARG.asks, '%d+') do
@@ -395,7 +397,7 @@ function c.grant()
   end
 end
 
--- No later than that has anybody a use for them.
+-- Drops what nobody has a use for any more.
 function c.trim()
   local over = v.now() - ARG.session_max * 1000
   if c.last > 0 then
@@ -412,7 +414,7 @@ function c.trim()
   end
 end
 
--- Calls the numbers up to that one, of whom n are there.
+-- Calls the numbers up to `to`, of whom n are there.
 function c.call(to, n)
   local s, from = c.slots[#c.slots], v.serving + 1
   local charge = c.worth(to - v.serving, n)
@@ -433,8 +435,8 @@ function c.call(to, n)
   end
 end
 
--- Whether nobody is there of so many numbers behind that one that they may be
--- passed over; the first behind them, or the next who is there.
+-- Whether nobody is there of enough numbers behind n, so that these may be
+-- passed over; then the first number behind them, or the next who is there.
 function c.gap(n)
   local to = math.min(there.next(n + 1), v.next + 1)
   return to - 1 - n >= STRETCH and #c.gaps < GAPS, to
@@ -454,8 +456,8 @@ function c.pass()
   return gap
 end
 
--- Calls those who are there, with those between them who are not, as far as the
--- credit goes.
+-- Calls those who are there, and numbers between them whose people are not, as
+-- far as the credit goes.
 function c.call_there(credit)
   repeat
     local left, want = math.floor(c.allow / 1000000), math.min(c.credit, credit)
@@ -473,10 +475,10 @@ function c.call_there(credit)
   until not c.pass()
 end
 
--- Nobody waits: the counter goes ahead as far as it may, which is the credit of
--- those who come meanwhile, by tickets or as a room on standby lets them in.  What
--- late-comers had of the rate it has not; but for standby, where who is new is not
--- charged to the credit, it stands while some wait.
+-- Nobody waits: the counter goes ahead as far as the credit of people who come
+-- meanwhile allows, by tickets or let in by a room on standby.  It does not
+-- get what late-comers had of the rate; on standby, where new people are not
+-- charged to the credit, it stands while late-comers wait.
 function c.go_ahead()
   v.part = v.part + math.floor(v.rate_in_force() * v.elapsed())
   v.updated = v.us
@@ -511,7 +513,7 @@ function c.lead()
   end
 end
 
--- Whether nothing changes from now on but by what is told or asked, or by what
+-- Whether from now on nothing changes but by what is told or asked, or by what
 -- v.stands() looks at.
 function c.rest()
   local how = v.stands()
@@ -532,7 +534,7 @@ function c.step()
   local since, rate = v.elapsed(), v.rate_in_force()
   c.grow(since)
   if v.waits() then
-    -- nobody is let in, or on trial
+    -- nobody is let in, or only on trial
     c.take()
     c.settle()
     v.move()
@@ -549,7 +551,7 @@ function c.step()
   c.settle()
   c.credit = math.max(c.credit, -10000000 * math.max(rate, 1))
   if rate == 0 then
-    -- paused: what was saved up until then lets in nobody
+    -- paused: what was saved up before lets nobody in
     c.credit = math.min(c.credit, 0)
   end
   c.grant()

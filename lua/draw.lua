@@ -54,7 +54,7 @@ local function once(name, known, host)
   return host
 end
 
--- the draw is made when there is its beacon
+-- the draw is made when its beacon is there
 local function value(host)
   if beacon == '' and host ~= '' and order == 2 and drawn > 0 and lots > 0 then
     call('HSET', key, 'beacon', host, 'ready', string.format('%.0f', us))

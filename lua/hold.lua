@@ -52,7 +52,7 @@ if to ~= held then
     still = ms
 
   elseif held == 2 then
-    -- those inside go on: none of it is charged to them
+    -- those inside go on: the hold is not charged to their sessions
     local st = call('HMGET', state, 'clock', 'slack', 'slack_at')
     local clock = math.max(us, (st[1] or 0) + 0)
     local at = (st[3] or 0) + 0

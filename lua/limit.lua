@@ -49,7 +49,7 @@ for i = 1, #KEYS do
     end
   end
 
-  -- What is of another type, or of another algorithm, gives way.
+  -- A key of another type, or of another algorithm, gives way.
 
   local had
   if log then
@@ -72,8 +72,8 @@ for i = 1, #KEYS do
 
     if oldest and oldest > us and oldest % 1 == 0 then
 
-      -- The clock went back by more than a window: they are of just now.
-      -- Of very many some are forgotten, so that it is done soon.
+      -- The clock went back by more than a window: requests count as of now.
+      -- Of very many some are forgotten, so that it does not take long.
 
       n = math.min(call('ZCARD', key), quota, 1000)
       call('DEL', key)
@@ -97,7 +97,7 @@ for i = 1, #KEYS do
         n = call('ZCARD', key)
 
       elseif first then
-        -- a member that is not its time is not of here
+        -- a member that is not a time was not written here
         call('DEL', key)
         oldest = nil
       end
@@ -118,13 +118,13 @@ for i = 1, #KEYS do
     local current, previous = tonumber(had[2]) or 0, tonumber(had[3]) or 0
     local turned = true
 
-    -- what does not count in ones is not of here
+    -- numbers with a fraction were not written here
 
     if not start or (start + current + previous) % 1 ~= 0 then
       start, current, previous = ms, 0, 0
 
     elseif start > ms then
-      -- The clock went back: what is refused is remembered, too.
+      -- The clock went back: refused requests are remembered as well.
       start = ms
       call('HSET', key, 's', start)
       call('PEXPIRE', key, 2 * window)
@@ -141,7 +141,7 @@ for i = 1, #KEYS do
 
     local rest = window - (ms - start)
 
-    -- the one before counts for previous * rest / window
+    -- the last bucket counts for previous * rest / window
     left = floor(quota - current - previous * rest / window)
     wait = rest
 
@@ -198,7 +198,7 @@ for i = 1, #KEYS do
       end
     end
 
-    -- no window without an end: one that was there has its own
+    -- no window stays for ever: a key that was there expires by itself
 
     local ends = redis.pcall('PEXPIRE', key, ARG.algorithm[a] == 'l'
                                              and ARG.window[a]

@@ -1,5 +1,6 @@
--- Takes back what was charged to the window `key`, a log or not, of so many ms,
--- at a time, us.  Not a function: all scripts would make one each time.
+-- Takes back what was charged to the window `key`, a log or not, of so many
+-- ms, at a time, us.  It is text, not a function, which Redis would make anew
+-- each time.
 
 if log then
   failed = redis.pcall('ZREM', key, at)
@@ -8,7 +9,7 @@ if log then
 else
   local b = redis.pcall('HMGET', key, 's', 'c', 'p')
 
-  -- A bucket that has ended meanwhile has it among those before.
+  -- If a bucket has ended since, the request is in the one before.
 
   local start = tonumber(b[1])
   local age = start and at / 1000 - start
@@ -21,7 +22,7 @@ else
   failed = b.err and b
 end
 
--- of another type, or of another algorithm: it is gone already
+-- of another type, or of another algorithm: the charge is gone already
 
 if failed and failed.err:find('^WRONGTYPE ') then
   failed = false

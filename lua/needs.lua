@@ -10,8 +10,8 @@
 
 local key = KEY.needs
 
--- The first one is a write: whether there is memory for it, and whether it may
--- be written at all, is asked then.  The key is of one type after the other.
+-- The first one is a write, by which Redis says whether it has memory, and
+-- whether it takes writes at all.  The key has one type after the other.
 local tries = {
   { 'SET', key, '1', 'EX', '60' }, { 'MGET', key }, { 'EXISTS', key },
   { 'PERSIST', key }, { 'EXPIRE', key, '60' }, { 'PEXPIRE', key, '60000' },
@@ -45,7 +45,7 @@ for _, try in ipairs(tries) do
 
   if type(answer) == 'table' and answer.err then
     if answer.err:find('READONLY', 1, true) then
-      -- it is another node that is to be asked
+      -- another node has to be asked
       return answer
     end
     return { [REPLY.refused] = try[1], [REPLY.why] = answer.err }

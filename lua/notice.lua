@@ -1,4 +1,4 @@
--- A word of an operator's to those who wait for an event, or are in it: a record.
+-- An operator's notice to those who wait for an event, or are in it: a record.
 --
 -- what: look, set (to ko and en, of which one may be empty), unset
 -- args: what ko en

@@ -17,8 +17,8 @@ if what == 'clear' then
   q.live()
   q.try()
   call('UNLINK', k.leaving)
-  -- the old line is kept for a day, not as a line, but so that nobody comes
-  -- with a position that was another's
+  -- the old line is kept for a day; not as a line, but so that nobody comes
+  -- with a position that was another user's
   if call('EXISTS', k.queue) == 1 then
     if call('EXISTS', k.cleared) == 1 then
       call('ZUNIONSTORE', k.cleared, 2, k.cleared, k.queue, 'AGGREGATE', 'MIN')
@@ -49,7 +49,7 @@ elseif what == 'unset' then
 
 elseif what == 'slots' then
   call('HDEL', k.state, '')
-  -- a loss of it is to be seen
+  -- so that a loss of the data can be seen
   q.live()
   q.set_slots(value)
   if ARG.given + 0 > q.sold or not q.known then

@@ -4,8 +4,8 @@
 --
 -- Whom a host told by its view how they stand: they are here, and if they are
 -- not in line any more, they are put back.  Each has shown a place: its score,
--- and, in one text, the time of the clock and the life of the data that it is
--- of, and 1 of a page that nobody looks at.
+-- and, in one text, the time of the clock and the epoch that it is of, and 1 of
+-- a page that nobody looks at.
 --
 -- With 0 for the score: "ADM 0 2" of one whose entry token, of when it was let
 -- in, the gate took, and who so has come; "MS 0 3" of one who closed a stream,
@@ -35,26 +35,26 @@
 q.e_adm = 0
 q.back_in_line = 0
 
--- ms by which what a host says of when it was said may be early
+-- ms by which the time when something was said may be told too early
 local LAG = 100
 
 local now = q.int(q.ms)
 
 local here = {}     -- now, user, now, user, ...
-local heard = {}    -- users who do not leave by what they said before
-local closed = {}   -- and who do, by which of those who said something,
+local heard = {}    -- users who do not leave by what they said before that
+local closed = {}   -- users who do, and by which of those who said something last,
 local within = {}   -- and in how many ms
 local again = {}
 local unknown = {}
 
--- when that was said, ms: 1 is the first of all
+-- when number n said it, ms: 1 is the first of all
 function q.said(n)
   local high, low = ARG.ages:byte(2 * n - 1, 2 * n)
   return q.ms - 256 * high - low
 end
 
--- What was said before a user closed the page or a stream, if Redis hears of it
--- after that, is no sign that the user is back.
+-- What was said before a user closed the page or a stream is no sign that the
+-- user is back, even if Redis hears of it later.
 function q.hear(user, n)
   local at = q.beacon ~= 0 and q.said(n)
   if at and at + LAG < q.beacon
@@ -83,8 +83,8 @@ function q.scored(score, users)
   return unpack(list)
 end
 
--- Which of them k.seen does not have: they are put there for the moment, by which
--- those whom it has stay as they are.
+-- Which of the users k.seen does not have.  They are added for the moment,
+-- with a score by which others stay as they are.
 function q.absent(users)
   local absent = {}
   if call('ZADD', k.seen, 'NX', q.scored('0', users)) > 0 then
@@ -96,9 +96,9 @@ function q.absent(users)
   return absent
 end
 
--- Who is in line is in k.seen, and nobody else: one command says whether all of
--- them are.  Where fewer are told one may be named twice, or another host told of
--- one in this very ms.
+-- All users in line, and no others, are in k.seen: so one command says whether
+-- all are.  If it tells of fewer one may be named twice, or another host told
+-- of one in this very ms.
 function q.still_here(users, noted, first)
   local absent = {}
   if noted
@@ -121,9 +121,10 @@ function q.still_here(users, noted, first)
   end
 end
 
--- A user whom the line does not have at that score; whether it comes to.
+-- Deals with a user whom the line does not have at that score; whether the
+-- user stands there now.
 function q.stand(user, score, place, n)
-  local at, life, away = place:match('^(%d+) (%d+) (%d)$')
+  local at, epoch, away = place:match('^(%d+) (%d+) (%d)$')
 
   if call('ZSCORE', k.active, user) then
     return false
@@ -132,7 +133,7 @@ function q.stand(user, score, place, n)
   local stands = call('ZSCORE', k.queue, user)
   q.user = user
 
-  if not q.place_counts(at + 0, life + 0, q.done(user))
+  if not q.place_counts(at + 0, epoch + 0, q.done(user))
      or stands and stands + 0 < score
   then
     if stands then
@@ -141,7 +142,7 @@ function q.stand(user, score, place, n)
     return false
   end
 
-  -- who lost a claim and does not look is passed over
+  -- a user who lost a claim and does not look is passed over
   if not stands and away == '1' and q.claims_lost(user) > 0 then
     return true
   end
@@ -168,8 +169,23 @@ function q.stand(user, score, place, n)
   return free == score
 end
 
--- A token of a session before says nothing of this one.  Once come, a user renews
--- the slot by heartbeats alone.
+-- Somebody who is going already, by a beacon of the page, or who had another
+-- stream, open until now, goes by what was said last: what is said in between may
+-- be told later, and is no sign that the user is back.  The shorter time counts.
+function q.note_closed(user, at, wait)
+  local going = call('ZSCORE', k.leaving, user)
+  local since = q.going_since(going)
+  if since > 0 then
+    wait = math.min(wait, math.ceil(going + 0) - since)
+    at = math.max(at, since)
+  elseif going and at + wait >= going + 0 then
+    return
+  end
+  q.note_going(user, at, wait)
+end
+
+-- The token of an earlier session says nothing of this one.  Once come, a user
+-- renews the slot by heartbeats alone.
 function q.come(user, adm, n)
   local ends = call('ZSCORE', k.active, user)
   if not ends or (call('ZSCORE', k.admitted, user) or 0) + 0 > adm then
@@ -179,13 +195,13 @@ function q.come(user, adm, n)
   if not call('ZSCORE', k.active_seen, user) and q.renew(user, ends + 0)
      and going
   then
-    -- whether that is still so is looked at by itself
+    -- whether that is still so has to be looked at again
     call('ZADD', k.leaving, going, user)
   end
   q.hear(user, n)
 end
 
--- Whether what is said is of none who waits by a place.
+-- Deals with what is said by others than users who wait with a place.
 function q.other(user, score, text, i)
   if score ~= '0' then
     return false
@@ -194,8 +210,8 @@ function q.other(user, score, text, i)
   if what == '2' then
     q.come(user, n + 0, i)
   elseif what == '3' then
+    within[user] = math.min(closed[user] and within[user] or n + 0, n + 0)
     closed[user] = i
-    within[user] = n + 0
   end
   return true
 end
@@ -241,11 +257,7 @@ for i = #ARG, #ARGV - 1, #EACH do
   local at = closed[user] and q.said(closed[user])
   if at and (call('ZSCORE', k.queue, user) or call('ZSCORE', k.active, user))
   then
-    -- a beacon of the page may have said more
-    local going = call('ZSCORE', k.leaving, user)
-    if not going or at + within[user] < going + 0 then
-      q.note_going(user, at, within[user])
-    end
+    q.note_closed(user, at, within[user])
     leaves = leaves + 1
     closed[user] = nil
   end

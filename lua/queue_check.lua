@@ -27,9 +27,9 @@
 -- is not concerned.  unbound: 1 if nobody is refused, though all is sold.
 -- args: max_queue max_wait unbound
 --
--- The places that are shown: the score, the time of the clock and the life of
--- the data (epoch) that they are of.
--- each: score at life
+-- The places that are shown: the score of each, the time of the clock, and the
+-- epoch that it is of.
+-- each: score at epoch
 
 local call = redis.call
 
@@ -38,7 +38,7 @@ local CHECK, RESTORE, REPORT, AWAY = '0', '3', '4', '5'
 local active = call('ZSCORE', KEY.active, ARG.user)
 local score = call('ZSCORE', KEY.queue, ARG.user)
 
--- a place that may be better than where its holder stands
+-- a place shown may be better than where the user stands
 local lower = false
 for i = #ARG, #ARGV - 1, #EACH do
   lower = lower or not score or ARG.score[i] + 0 < score + 0
@@ -98,7 +98,7 @@ then
       position = 0
 
     elseif not score then
-      -- the clock is later than all scores, so this is the last one
+      -- later than all scores, so the user is the last in line
       clock = math.max(us, clock + 1, ARG.host_clock + 1)
       score = 2 * clock + 1
       size = size + 1
@@ -114,7 +114,7 @@ then
       call('ZREM', KEY.leaving, ARG.user)
     end
     if did == 1 then
-      -- last, since what is refused is to leave nobody in the line
+      -- last, so that a call that is refused leaves nobody in the line
       call('ZADD', KEY.queue, string.format('%.0f', score), ARG.user)
     end
 
@@ -171,7 +171,7 @@ function q.best_place(done)
   local best = 0
   for i = #ARG, #ARGV - 1, #EACH do
     local score = ARG.score[i] + 0
-    if q.place_counts(ARG.at[i] + 0, ARG.life[i] + 0, done)
+    if q.place_counts(ARG.at[i] + 0, ARG.epoch[i] + 0, done)
        and (best == 0 or score < best)
     then
       best = score
@@ -195,8 +195,8 @@ function q.wait_at(score)
   return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
--- In at once only if nobody waits; expired slots count until taken back, a
--- few here, the others by the schedule.
+-- A user may enter at once only if nobody waits.  Slots that have expired
+-- count until they are taken back: a few here, the others by the schedule.
 function q.may_enter()
   if q.restoring() or q.settling() or q.size > 0 or q.gathers() then
     return false
@@ -223,7 +223,7 @@ function q.enter()
   return q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
--- What a newcomer who would stand there is refused with.
+-- What refuses a new user who would stand at that score.
 function q.line_refuses(score)
   local behind = score > 0
                  and call('ZRANGEBYSCORE', k.queue, q.int(score), '+inf',
@@ -232,7 +232,7 @@ function q.line_refuses(score)
                          + 1, q.rate)
 end
 
--- Has another user come with the ticket of that time?
+-- Whether another user has come with the ticket of that time.
 function q.is_others(at)
   local score = q.int(2 * at)
   local holder = call('HGET', k.used, q.int(at))
@@ -241,7 +241,7 @@ function q.is_others(at)
   return holder and holder ~= q.user
 end
 
--- One ticket lets one user join, though it gives no priority any more.
+-- A ticket lets one user join, even if it gives no priority any more.
 function q.pass_is_others()
   return q.pass > 0 and q.is_others(q.pass)
 end
@@ -271,7 +271,7 @@ function q.stay_active()
   return adm and q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
--- Nobody looks: the slot is neither claimed nor renewed.
+-- Nobody looks at the page: the slot is neither claimed nor renewed.
 function q.stay_away()
   if active + 0 <= q.ms and not q.paused and not q.hold_active(q.user) then
     q.try()
@@ -283,8 +283,8 @@ function q.stay_away()
                  active + 0)
 end
 
--- Who lost a claim and does not look is passed over: out of the line, which
--- goes on without, and told where the place is in it.
+-- A user who lost a claim and does not look is passed over: taken out of the
+-- line, which goes on, and told where the place would be in it.
 function q.pass_over(place)
   local behind = call('ZRANGEBYSCORE', k.queue, q.int(place), '+inf', 'LIMIT',
                       0, 1)[1]
@@ -310,8 +310,9 @@ function q.stay_waiting(score)
   return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
--- A token ends before its slot does, or is revoked: one that is neither, and
--- has no slot, shows that data was lost, and is the slot.
+-- A token ends before its slot does, or is revoked.  One that has not ended,
+-- is not revoked, and has no slot shows that data was lost: the slot is made
+-- from it.
 function q.restore_slot()
   local expires = (q.e_exp + LEEWAY) * 1000
   if q.e_adm <= q.clear or q.e_adm > q.far or expires <= q.ms
@@ -448,7 +449,7 @@ if place > 0 then
 end
 
 if score > 0 then
-  -- the place is to be later than a clear or a leave just before
+  -- the place has to be later than a clear or a leave of just now
   q.tick()
   return q.wait_at(score)
 end

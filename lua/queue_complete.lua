@@ -18,7 +18,7 @@
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
 
--- sessions of a user, of those with a purchase, that are remembered
+-- sessions with a purchase that are remembered of a user
 local BOUGHT_MAX = 16
 
 local user, seats = ARG.user, ARG.seats + 0
@@ -44,7 +44,7 @@ if said then
   adm = said + 0
 end
 
--- of an earlier life: the data was lost
+-- of an earlier epoch: the data was lost
 if adm > 0 then
   q.live()
   q.hear_time(adm)
@@ -70,7 +70,7 @@ call('HDEL', k.completed, '')
 
 local counts = seats > 0 and not twice
 
--- ahead of the end of the session: where one is refused the other is not done
+-- before the session ends: if this is refused the session stays
 if counts then
   q.set_sold(q.sold + seats)
   local list = {}
@@ -82,7 +82,7 @@ if counts then
   q.expire(WEEK, k.completed)
 end
 
--- a user, who may say so with as many keys as they like, is counted once anyway
+-- a user, who may come with any number of keys, is counted once anyway
 if mark and not said and seats > 0 and (counts or ARG.by ~= '2') then
   call('HSET', k.completed, mark, q.int(adm))
   q.expire(WEEK, k.completed)
@@ -93,7 +93,7 @@ if slot and slot_adm <= adm then
   q.did = REVOKED
 
 elseif not slot and (call('ZSCORE', k.revoked, user) or 0) + 0 < adm then
-  -- a token that is out, of a session that was lost
+  -- a token that is still good, of a session that was lost
   call('ZADD', k.revoked, q.int(q.tick()), user)
   q.touch(k.revoked)
   q.did = REVOKED

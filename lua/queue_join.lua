@@ -21,7 +21,7 @@ local joined = 0
 local stands = {}
 local now = q.int(q.ms)
 
--- How a user stands, who joins if that may be.
+-- How a user stands, who joins if that is possible.
 function q.join(user)
   if call('ZSCORE', k.active, user) then
     return NOT_IN, 0, 0

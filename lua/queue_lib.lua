@@ -2,23 +2,23 @@
 
 local WEEK = 604800
 
--- s that the keys of a brief event stay without users, at least; as long as the
--- entry tokens of those who were in
+-- s that the keys of a brief event stay without users, at least; as long as
+-- entry tokens last of users who were in
 local LINGER = 600
 
--- ms for which nothing ends after a gap
+-- ms after a gap in which nothing ends
 local PAUSE = 120000
 
--- ms, three times that between two steps at most, where somebody waits
+-- ms, three times the longest time between two steps where somebody waits
 local SETTLE = 1500
 
 -- ms by which Redis's clock may go back
 local JUMP = 30000
 
--- ms for which limits by the backend hold, if nobody renews them
+-- ms for which limits by the backend hold if nobody renews them
 local FOLLOW = 120000
 
--- with so many claims lost a place counts no more
+-- lost claims after which a place counts no more
 local CLAIMS = 3
 
 
@@ -26,10 +26,10 @@ function q.int(n)
   return string.format('%.0f', n)
 end
 
--- A step that comes late is no sign by itself: the schedule has many events to
--- look after.  It is one where the host was out of touch with Redis since the
--- last one, where Redis's clock is not what it was, or where Redis took its
--- time to get to this call, which may have been sent before it was away.
+-- A late step is no sign by itself, as the schedule has many events to look
+-- after.  It is a sign if the host was out of touch with Redis since the last
+-- step, if Redis's clock is not what it was, or if Redis took its time to get
+-- to this call, which may have been sent before it was away.
 q.last = math.max(q.step, q.busy)
 q.expected = math.max(q.last, q.due)
 q.since = q.host_ms > 0 and q.host_ms - q.in_touch or q.ms
@@ -42,19 +42,19 @@ q.behind = q.step ~= 0 and (q.missed and q.ms - q.expected > 10000
                             or q.ms - q.step < -JUMP)
 q.paused = q.behind or q.ahead(q.gap, PAUSE)
 
--- Redis was away, and may be another one now, without what it had acknowledged
--- last.  Who knows of that is to be heard before anybody gets in: hosts step
--- all events with users as soon as they are in touch again.  Those who have had
--- their time since then are not waited for again, though there still was no step:
--- a host may have more events than it can keep in mind.
+-- Redis was away, and may be another one now, without the last writes that it
+-- acknowledged.  Whoever knows of these has to be heard before anybody gets
+-- in: hosts step all events with users as soon as they are in touch again.
+-- This wait is not repeated if there was no step after it: a host may have
+-- more events than it can keep in mind.
 q.away = q.step ~= 0 and q.size + q.active > 0 and q.missed
          and (q.since > q.met / 1000
               or q.host_ms > 0 and math.abs(q.ms - q.host_ms) > SETTLE)
          and q.ms - q.last > SETTLE
          and (q.ms - q.expected > SETTLE or q.ms - q.since <= 2 * SETTLE)
 
--- Slots stand still: an operator holds those inside too, or did so that just now
--- that they have not had the time to go on.
+-- Slots stand still: an operator holds those inside, too, or did until just
+-- now, so that they have not had the time to go on.
 function q.stands(adm)
   return q.held_inside
          or q.ahead(q.still, q.active_ttl) and adm <= q.still_at
@@ -64,8 +64,8 @@ function q.settling()
   return q.ahead(q.settle, SETTLE)
 end
 
--- Where the clock stood is remembered: with the first that comes it goes on,
--- and beyond what hosts know of before.
+-- Remembers where the clock stood: the first call after that goes on from
+-- there, and beyond what hosts know of before.
 function q.note_away()
   if q.away and not q.settling() then
     q.settle, q.had, q.met = q.ms + SETTLE, q.stored, q.us
@@ -79,7 +79,8 @@ function q.now()
   return math.max(q.us, q.clock)
 end
 
--- What is done by the way: a failure stops nothing, but the host tells of it.
+-- Something done besides: if it fails the call goes on, but the host tells of
+-- it.
 function q.by_the_way(...)
   local answer = redis.pcall(...)
   if type(answer) == 'table' and answer.err then
@@ -90,10 +91,10 @@ function q.by_the_way(...)
   return answer or false
 end
 
--- A call that fails is to have done nothing: ahead of what it does come writes,
--- and reads, that change nothing, but are refused for whatever reason those
--- that follow would be.  That there is no memory is looked at for the first
--- write of a script alone.
+-- If a call fails it has to have done nothing.  So before its first effect
+-- there are writes, and reads, that change nothing, but are refused for any
+-- reason for which those that follow would be.  Redis looks for memory only at
+-- the first write of a script.
 function q.try()
   for _, key in ipairs({ k.queue, k.seen, k.active, k.active_seen, k.admitted,
                          k.done, k.revoked, k.leaving, k.cleared, k.lost,
@@ -108,7 +109,7 @@ function q.try()
   q.touch(k.state)
 end
 
--- a new time of the event's clock, and fields of the state with it
+-- a new time of the event's clock, written with other fields of the state
 function q.tick(...)
   q.clock = math.max(q.us, q.clock + 1)
   q.stored = q.clock
@@ -131,13 +132,13 @@ function q.expire_all(ttl)
            k.epoch, k.state, k.admitted, k.used, k.cleared, k.leaving,
            k.rate, k.stream, k.lost, k.ended, k.moved)
   q.expire(q.seats() < 0 and ttl or WEEK, k.completed)
-  -- what was sold is kept, where there is an end of seats
+  -- what was sold is kept if the event has slots=
   if q.known then
     q.keep_sold(ttl)
   end
 end
 
--- polls alone keep an event's keys as well, at the cost of a call an hour
+-- once an hour, so that polls alone keep an event's keys as well
 function q.touch_all()
   if q.epoch ~= 0 and q.faded == 0
      and (q.ms - q.touched > 3600000 or q.ms < q.touched)
@@ -147,15 +148,15 @@ function q.touch_all()
   end
 end
 
--- The last user of an event that no operator named has gone: so does what
--- they leave, once no token of theirs is good any more.
+-- The last user of an event that no operator named has gone: its keys go when
+-- no token of its users is good any more.
 function q.fade()
   if q.api_threshold >= 0 or q.api_slots >= 0 or q.hold
      or q.by_the_way('HGET', k.vwr, 'activation') ~= false
   then
     return
   end
-  -- without memory for it a later call does
+  -- if Redis has no memory for it a later call does it
   if q.by_the_way('HSET', k.state, 'fade', q.int(q.ms)) == nil then
     return
   end
@@ -167,14 +168,14 @@ function q.linger()
   return math.max(LINGER, q.token_life())
 end
 
--- s for which an entry token passes at most
+-- s for which an entry token is good at most
 function q.token_life()
   return math.ceil(math.min(q.token_ttl + 5000, q.active_ttl) / 1000)
 end
 
--- The life of the data begins with the first that is written.
-function q.begin_life()
-  -- hosts know the clock of a moment ago: no time of before comes again
+-- The epoch begins with the first write.
+function q.begin_epoch()
+  -- hosts know the clock of a moment ago: no earlier time comes again
   if q.clock > q.us then
     q.clock = q.clock + 10000000
   end
@@ -185,12 +186,12 @@ end
 
 function q.live()
   if q.epoch == 0 then
-    q.begin_life()
+    q.begin_epoch()
   end
 end
 
--- A time of the clock that somebody knows.  Redis's time may be behind it, and
--- others who call do not know it: what comes from now on is to be later.
+-- Takes a time of the clock that somebody knows.  Redis's time may be behind
+-- it, and others who call may not know it: from now on times are later.
 function q.hear_time(t)
   if t > q.stored and t <= q.far then
     q.clock = math.max(q.clock, t)
@@ -198,8 +199,8 @@ function q.hear_time(t)
   end
 end
 
--- Somebody knows of an earlier life: the data was lost.  Once per epoch
--- nobody is let in for a while, so that those who had places find them.
+-- Somebody knows of an earlier epoch: the data was lost.  Once per epoch
+-- nobody is let in for a while, so that people with places get back to them.
 function q.begin_restore()
   if q.restore == 0 then
     q.restore = q.ms + q.restore_wait
@@ -219,7 +220,7 @@ function q.keep_sold(ttl)
   end
 end
 
--- k.slots is what is left of the same seats as before
+-- k.slots has what is left, of the same seats as before
 function q.set_sold(sold)
   q.sold, q.known = sold, true
   q.keep_sold()
@@ -236,8 +237,8 @@ function q.set_slots(slots)
   end
 end
 
--- Data was lost, and nobody has told yet what was sold before: until somebody
--- does nobody is let in.
+-- Data was lost, and nobody has told yet what was sold before that: until
+-- somebody does nobody is let in.
 function q.miss_sold()
   if q.seats() >= 0 and not q.known then
     q.unsold = true
@@ -252,8 +253,8 @@ function q.find_sold()
   end
 end
 
--- What a host knows of seats that Redis does not: what is sold never falls.
--- lost: it knows that of an earlier life.
+-- Takes what a host knows of seats that Redis does not: what is sold never
+-- falls. lost: the host knows it from an earlier epoch.
 function q.hear_seats(lost)
   if q.host_slots >= 0 and q.api_slots < 0 and lost
      and (q.restore == 0 or q.restoring())
@@ -269,9 +270,9 @@ function q.hear_seats(lost)
   end
 end
 
--- A host that knew an earlier life tells what it knew, once.  One that knew a
--- later time of this life tells that Redis came back with older data: another
--- life of it begins.
+-- A host that knew an earlier epoch tells what it knew, once.  If it knew a
+-- later time of this epoch Redis came back with older data: a new epoch
+-- begins.
 function q.hear_host()
   q.note_away()
   if q.host_epoch == 0
@@ -287,7 +288,7 @@ function q.hear_host()
     q.had, q.met = 0, 0
     call('HSET', k.state, 'base', q.int(q.base), 'floor', '0', 'floor_until',
          '0', 'back', '0', 'had', '0', 'met', '0')
-    q.begin_life()
+    q.begin_epoch()
   end
   q.live()
   q.hear_time(q.host_clock)
@@ -310,7 +311,7 @@ function q.hear_host()
   end
 end
 
--- An event without users is not stepped: that is no gap.
+-- An event without users has no steps: that is no gap.
 function q.note_busy()
   if q.size + q.active == 0 then
     call('HSET', k.state, 'busy', q.int(q.ms))
@@ -322,15 +323,16 @@ function q.note_busy()
   end
 end
 
--- When a session ends, however often it is renewed.  The time of the last gap
--- is not charged to those who were in.
+-- When a session ends, however often it is renewed.  Those who were in during
+-- the last gap are not charged its time.
 function q.session_end(adm)
   return math.floor(adm / 1000) + q.session_max
          + (adm <= q.slack_at and q.slack or 0)
 end
 
--- Active users for the purpose of letting in: after a loss at least as many
--- as hosts knew, less those who left, until their slots have run out.
+-- How many count as active when somebody is to be let in: after a loss at
+-- least as many as hosts knew, less those who left, until their slots have run
+-- out.
 function q.counted()
   if q.ahead(q.floor_until, q.active_ttl) then
     return q.active + math.max(q.floor - q.back, 0)
@@ -338,14 +340,14 @@ function q.counted()
   return q.active
 end
 
--- All seats are sold, for now.
+-- Whether all seats are sold, for now.
 function q.sold_out()
   local seats = q.seats()
   return seats >= 0 and not q.unsold and q.sold >= seats
 end
 
--- Whether the sale has not started, so that nobody is let in; the times that an
--- operator set, as they are kept, come along.
+-- Whether the sale has not started, so that nobody is let in; also returns the
+-- times that an operator set, as they are kept.
 function q.gathers()
   local set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
   local version, opens = (set[1] or 0) + 0, (set[2] or -1) + 0
@@ -355,13 +357,13 @@ function q.gathers()
   elseif opens >= 0 then
     starts = math.max((set[3] or 0) + 0, opens)
   end
-  -- what has come stays so though Redis's clock goes back
+  -- what has come by Redis's clock has come, even if that goes back
   q.starts = starts
   return q.us < starts and q.reached < starts, version, opens, set
 end
 
--- Whether lots are to be drawn before anybody joins: a time of the clock that is
--- given out until then may be among theirs.
+-- Whether lots have to be drawn before anybody may join: a time of the clock
+-- given out before that might be among theirs.
 function q.undrawn()
   if ARG.order == '0' then
     return false
@@ -394,7 +396,7 @@ function q.follow_room(room, counted)
   return room
 end
 
--- How many more may be in: who is may buy a seat.
+-- How many more may be in: everybody inside may buy a seat.
 function q.room()
   local counted = q.counted()
   local room, seats = q.threshold() - counted, q.seats()
@@ -405,8 +407,8 @@ function q.room()
   return q.unsold and 0 or math.min(room, seats - q.sold - counted)
 end
 
--- A position that leaves the queue stays its user's: nobody else may come
--- with it.  Even scores are positions (2 * at).
+-- A position that leaves the queue stays its user's: nobody else may come with
+-- it.  Even scores are positions (2 * at).
 function q.remember_position(user, score)
   if score % 2 == 0 then
     call('HSET', k.used, q.int(score / 2), user)
@@ -414,11 +416,11 @@ function q.remember_position(user, score)
   end
 end
 
--- Heartbeats come first, removals after them: where Redis has no memory it
--- refuses a script's first write alone, and a removal would go through.
+-- Adds go before removals: if Redis has no memory it refuses only a script's
+-- first write, and a removal would go through.
 function q.add_waiting(user, score)
   if q.size == 0 and q.due > q.ms then
-    -- so far nothing was due before a slot ends
+    -- until now nothing was due before a slot ends
     q.due = q.ms
     call('HSET', k.state, 'due', q.int(q.due))
   end
@@ -435,8 +437,8 @@ function q.drop_waiting(user, score)
   q.remember_position(user, score)
 end
 
--- Which session of a user was the last one: a purchase that is told of later
--- is of that.
+-- Notes which session of a user was the last: a purchase told later is of
+-- that.
 function q.note_ended(user)
   local adm = q.seats() >= 0 and call('ZSCORE', k.admitted, user)
   if adm then
@@ -445,7 +447,7 @@ function q.note_ended(user)
   end
 end
 
--- how many were dropped, and were never here: 0 or 1, both
+-- how many were dropped, and how many were never here: 0 or 1 each
 function q.drop_active(user)
   local n = call('ZREM', k.active, user)
   local seen = call('ZREM', k.active_seen, user)
@@ -454,7 +456,7 @@ function q.drop_active(user)
   return n, seen == 0 and n or 0
 end
 
--- Lets a user in.  A user who is not here must claim the slot in time.
+-- Lets a user in.  A user who is not here has to claim the slot in time.
 function q.admit(user, here)
   q.total = q.total + 1
   local adm = q.tick('total', q.int(q.total))
@@ -481,7 +483,7 @@ function q.done(user)
   return done <= q.far and done or q.us
 end
 
--- Claims that a user lost since last coming in or leaving.  The score of
+-- How many claims a user lost since last coming in or leaving.  The score in
 -- k.lost is 4 times when (ms of the event's clock), and how many.
 function q.claims_lost(user)
   local score = (call('ZSCORE', k.lost, user) or 0) + 0
@@ -489,7 +491,7 @@ function q.claims_lost(user)
   return at > q.done(user) and at > q.clear and score % 4 or 0
 end
 
--- A slot was never claimed, so it was not used: its user's place still counts,
+-- A slot was never claimed, so it was not used: the user's place still counts,
 -- twice.
 function q.lose_claim(user, at)
   local n = q.claims_lost(user) + 1
@@ -502,8 +504,8 @@ function q.lose_claim(user, at)
   end
 end
 
--- A slot whose time is over, of one who was held inside, has it once more, up to
--- when all of those have.
+-- The slot of a user who was held inside has ended: it is given time once
+-- more, up to when the slots of all such users have.
 function q.hold_active(user)
   local adm = (call('ZSCORE', k.admitted, user) or 0) + 0
   if not q.stands(adm) then
@@ -529,16 +531,16 @@ function q.expire_active(user)
   q.ended = q.ended + n - lost
 end
 
--- A user is out so many ms after then, whole seconds, if nobody says more.  What
--- is said before that may come later: what the score lacks to a whole ms says for
--- how long it is, in 1,024ths for a second.
+-- Notes that a user is out so many ms after `from`, whole seconds, if nothing
+-- else is said.  What was said before may come later: so what the score lacks
+-- to a whole ms says how long it is, in 1,024ths for a second.
 function q.note_going(user, from, wait)
   call('ZADD', k.leaving,
        string.format('%.10f', from + wait - wait / 1024000), user)
 end
 
--- When that was said, by a score of k.leaving; 0: by none, or of a host of a
--- version before this, or while Redis's clock was ahead.
+-- When that was said, by a score of k.leaving; 0: the score does not say, as a
+-- host of an older version wrote it, or while Redis's clock was ahead.
 function q.going_since(score)
   if not score then
     return 0
@@ -548,10 +550,10 @@ function q.going_since(score)
   return since <= q.ms and since or 0
 end
 
--- A user goes, for good: neither place nor token counts any more.  held: what
--- the user is known to hold, 0 nothing, 1 a place, 2 an entry token.  Of one who
--- never was here nothing is noted; but for a while after a loss of data nobody
--- knows who was, and who has a token.
+-- A user goes, for good: neither place nor token counts any more. held: what
+-- the user is known to have, 0 nothing, 1 a place, 2 an entry token.  Of a
+-- user who never was here nothing is noted; but for a while after a loss of
+-- data nobody knows who was, and who has a token.
 function q.depart(user, held)
   local score = call('ZSCORE', k.queue, user)
   local slot = call('ZSCORE', k.active, user)
@@ -559,7 +561,7 @@ function q.depart(user, held)
   local n = 1
   local lost = q.restore ~= 0
                and q.us - q.epoch < q.token_life() * 1000000
-  -- who lost a claim is in no line, but has a place, shown or not
+  -- a user who lost a claim is in no line, but has a place, shown or not
   local known = score or slot or been or call('ZSCORE', k.lost, user)
   if not known and held == 0 and not lost then
     return 0
@@ -573,7 +575,7 @@ function q.depart(user, held)
     q.note_ended(user)
     n = q.drop_active(user)
   end
-  -- one who waits may have a token too, of a slot that was lost
+  -- a user who waits may have a token, too, of a slot that was lost
   if slot or been or held == 2 or lost then
     call('ZADD', k.revoked, q.int(t), user)
     q.revoked = true

@@ -1,25 +1,25 @@
 -- Which places count, and where their holders stand by them: of q.user, who
 -- shows an entry token of q.e_adm (0: none).  And how who is in stays so.
 
--- A brief event goes once nobody is left in it, and who left with it: a place
--- of a life before that may be of anybody.  Who was in line when data was lost
--- has one that is not as old.
-function q.is_faded(at, life)
-  return q.brief and life ~= q.epoch
+-- A brief event's data goes when nobody is left in it, and who left goes with
+-- it: a place of an earlier epoch may be anybody's.  People who were in line
+-- when data was lost have places that are not as old.
+function q.is_faded(at, epoch)
+  return q.brief and epoch ~= q.epoch
          and (q.epoch ~= 0 and q.epoch or q.now()) - at > 600000000
 end
 
--- A place counts if it was issued since its holder was last let in (and came)
--- or left, and since the queue was last cleared.  One of an earlier life tells
--- of a loss of data.
-function q.place_counts(at, life, done)
+-- A place counts if it was issued since its user was last let in (and came) or
+-- left, and since the queue was last cleared.  A place of an earlier epoch
+-- tells of a loss of data.
+function q.place_counts(at, epoch, done)
   q.clock = math.max(q.clock, at <= q.far and at or 0)
   if at <= done or at <= q.clear or at <= q.e_adm or at > q.far
-     or q.is_faded(at, life)
+     or q.is_faded(at, epoch)
   then
     return false
   end
-  if life ~= q.epoch then
+  if epoch ~= q.epoch then
     q.live()
     if at < q.epoch and q.us - q.epoch < q.restore_wait * 1000 then
       q.begin_restore()
@@ -42,15 +42,15 @@ function q.free_score(score)
   return score
 end
 
--- A user stands further ahead than before: what hosts tell by a place of
--- before is to be asked about.
+-- A user stands further ahead than before: hosts have to ask about places that
+-- say otherwise.
 function q.note_moved(user)
   call('ZADD', k.moved, q.int(q.tick()), user)
   q.touch(k.moved)
 end
 
--- One who is in is heard of, and so has come: the slot, which ends then, is
--- renewed.  When let in and the new end; nil: the session is over.
+-- A user who is in is heard of, and so has come: the slot is renewed.  Returns
+-- when the user was let in, and the new end; nil: the session is over.
 function q.renew(user, ends)
   local adm = (call('ZSCORE', k.admitted, user) or q.now()) + 0
   if adm > q.far then
@@ -65,7 +65,8 @@ function q.renew(user, ends)
     q.expire_active(user)
     return nil
   end
-  -- never less than before, though the configuration is: tokens are out
+  -- never less than before, even if the configuration's time is: tokens are
+  -- out
   local expires = math.max(math.min(q.ms + q.active_ttl, cap), ends)
   q.add_active(user, expires)
   call('ZADD', k.active_seen, q.int(q.ms), user)

@@ -1,6 +1,6 @@
 -- Whether a line takes no more, by ARG.max_queue and ARG.max_wait.
 
--- What one who would wait at that position, of so many, is refused with; nil:
+-- What refuses a user who would wait at that position, of so many; nil:
 -- nothing.  The wait is what hosts tell, as ngx_adm_queue_estimate() has it.
 local function refusal(size, position, rate)
   local most, longest = ARG.max_queue + 0, ARG.max_wait + 0

@@ -72,14 +72,15 @@ local NOT_IN, WAITING, ACTIVE, POSITION_USED, NEEDS_TIER1, READY = 0, 1, 2, 3,
 local FULL, TOO_LONG, SOLD_OUT, NOT_HERE, BOUGHT, UNDRAWN = 6, 7, 8, 9, 10,
                                                             11
 
--- what a call did, as a sum; the host that called counts it
+-- what a call did, as a sum, for the host that called to count
 local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED, SETTLES =
       1, 2, 4, 8, 16, 32, 64
 local COMPLETED, LATE = 128, 256
 
 local call = redis.call
 
-local time = call('TIME')
+-- @include time_lib.lua
+
 local set = call('MGET', k.epoch, k.threshold, k.slots, k.sold)
 local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'floor', 'floor_until', 'back', 'touched', 'step', 'clean',
@@ -88,26 +89,11 @@ local st = call('HMGET', k.state, 'clock', 'clear', 'restore', 'gap', 'rate',
                 'reached', 'hold', 'follow', 'follow_threshold',
                 'follow_trial', 'follow_total', 'still', 'still_at')
 
-local us = time[1] * 1000000 + time[2]
-local ms = math.floor(us / 1000)
-local far = us + 86400000000
-
-if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
-  return redis.error_reply("ERR the time of Redis, " .. time[1]
-                           .. ", is more than a day from the host's")
-end
-
--- What was ended until then, and who was there, is not known any more.
+-- What was ended before that, and who was there, is not known any more.
 if (st[1] or 0) + 0 > far or (st[2] or 0) + 0 > far then
   st[1], st[2] = us, (st[2] or 0) + 0 > far and us or st[2] or 0
   call('HSET', k.state, 'clock', string.format('%.0f', us),
        'clear', string.format('%.0f', st[2]))
-end
-
--- a time that somebody tells; 0: it can't be
-local function told(t)
-  t = (t or 0) + 0
-  return t <= far and t or 0
 end
 
 local q = {
@@ -127,7 +113,7 @@ local q = {
   brief = ARG.brief == '1',
   host_ms = ARG.host_ms + 0, in_touch = ARG.in_touch + 0,
 
-  -- as Redis has them, whatever hosts know
+  -- the times that Redis has, whatever hosts know
   stored = (st[1] or 0) + 0, stored_clear = (st[2] or 0) + 0,
 
   us = us, ms = ms, far = far,
@@ -135,12 +121,12 @@ local q = {
   epoch = told(set[1]),
   api_threshold = (set[2] or -1) + 0,   -- what the API set, -1: nothing
 
-  -- k.slots has the seats that are left of those that the API set
+  -- k.slots has how many seats are left of those that the API set
   api_slots = set[3] and set[3] + (set[4] or 0) or -1,
   sold = (set[4] or 0) + 0,
   known = set[4] and true or false,     -- sold was written, if only as 0
 
-  -- how many wait and are in; functions that change it keep count
+  -- how many wait, and are in; functions that change that keep count
   size = call('ZCARD', k.queue), active = call('ZCARD', k.active),
 
   -- of the event; times of the clock in us, others in ms
@@ -151,11 +137,11 @@ local q = {
   rate = (st[5] or 0) + 0,          -- admissions per 1000 s
   floor = (st[6] or 0) + 0,         -- at least so many count as active
   floor_until = (st[7] or 0) + 0,
-  back = (st[8] or 0) + 0,          -- less those who are back
+  back = (st[8] or 0) + 0,          -- of these, how many are back
   touched = (st[9] or 0) + 0,       -- when all keys last were
   step = (st[10] or 0) + 0,         -- when the schedule last was here
-  due = (st[21] or 0) + 0,          -- and is to be here again
-  stepped = (st[22] or 0) + 0,      -- step, as hosts that know "due" wrote it
+  due = (st[21] or 0) + 0,          -- when it is due again
+  stepped = (st[22] or 0) + 0,      -- step, as written by hosts that know "due"
   clean = (st[11] or 0) + 0,        -- and cleaned up
   busy = told((st[12] or 0) * 1000) / 1000,       -- when users came to an empty event
   slack = (st[13] or 0) + 0,        -- given to sessions by the last gap
@@ -191,18 +177,18 @@ local q = {
 }
 
 
--- what is in force
+-- the threshold in force
 function q.threshold()
   return q.api_threshold >= 0 and q.api_threshold or ARG.threshold + 0
 end
 
--- seats in all, -1: no end of them
+-- how many seats there are in all; -1: no end of them
 function q.seats()
   return q.api_slots >= 0 and q.api_slots or ARG.slots + 0
 end
 
--- A time ahead, but not by more than it was ever set ahead: Redis's clock
--- may have gone back since.
+-- A time in the future, but by no more than it ever is set ahead: Redis's
+-- clock may have gone back since.
 function q.ahead(till, by)
   return q.ms < till and till - q.ms <= by
 end

@@ -19,28 +19,28 @@
 -- revoked: the revocations since then, user, time, user, time, ...  step: a
 -- list of what it did, due: ms until the next one, mixed: 1 if a host that knows
 -- no "due" steps too; waiting and inside: up to which scores the members tell
--- who is there, more: 1 if they are not all; notice: the version of an operator's
--- word, 0: there is none; sale: that of the times that an operator set, which
+-- who is there, more: 1 if they are not all; notice: the version of an operator's,
+-- 0: there is none; sale: that of the times that an operator set, which
 -- follow, opens -1: none are set; hold, held, since: when an operator last held
 -- the event or let it go, as hold.lua has it.  points: scores of the line, of so
--- many one by one ("exact"), of each "share"th behind, and of the last one; gone:
--- user, time, user, time, ... and told: up to which time these are all, -1: nobody
--- asked.
--- keys: notice hold
--- reply: revoked members points gone step
--- did: left stale early due mixed waiting inside more notice share exact told
+-- many one by one ("exact"), and of some behind, of whom "ranks" has the ranks, from
+-- 0; the last one of the line is one of them; gone: user, time, user, time, ... and
+-- told: up to which time these are all, -1: nobody asked.
+-- keys: notice hold view
+-- reply: revoked members points ranks gone step
+-- did: left stale early due mixed waiting inside more notice exact told
 -- did: sale opens starts closes hold held since waited
 
 -- @include queue_state_lib.lua
 -- @include queue_lib.lua
+-- @include queue_view_lib.lua
 
 local EXPIRED_MAX, STALE_MAX, REVOKED_MAX = 1000, 1000, 1000
 local MEMBERS_MAX, LEAVE_MAX = 1000, 100
 local CLEAN_INTERVAL = 30000
 
--- so many parts that a host's view has at most, each of so many users at least,
--- and who is gone at a time
-local SHARES, SHARE, GONE_MAX = 1000, 10, 1000
+-- users who are gone, told at a time
+local GONE_MAX = 1000
 
 -- ms between two steps at most, where somebody waits
 local INTERVAL = 500
@@ -52,7 +52,7 @@ local since = ARG.since + 0 <= q.far and ARG.since or '0'
 q.more = 0
 
 q.left, q.stale = 0, 0
-q.early = 0         -- times that somebody waited on who came before others
+q.early = 0         -- how often somebody waited on while people behind entered
                     -- who were let in; there are none
 q.waited = {}       -- ms, of each who was let in
 
@@ -88,7 +88,7 @@ function q.let_go()
   local leave = call('ZRANGEBYSCORE', k.leaving, '-inf', q.int(q.ms), 'LIMIT',
                      0, LEAVE_MAX)
   for _, user in ipairs(leave) do
-    -- the place of one who left by then counts no more either
+    -- the place of somebody who left by then counts no more, either
     q.left = q.left + q.depart(user, 1)
     call('ZREM', k.leaving, user)
   end
@@ -118,8 +118,8 @@ function q.clean_up()
   end
 end
 
--- No slot lasts longer than a session and a pause, nobody was seen in time to
--- come, or joined, or was put out, then: where it says so, Redis's clock was
+-- No slot lasts longer than a session and a pause, and nobody was seen,
+-- joined, or was put out in the future: if the data says so Redis's clock was
 -- ahead, if only for a moment.
 function q.clock_right()
   local far = q.int(q.ms + q.session_max + q.active_ttl + PAUSE)
@@ -145,7 +145,7 @@ function q.clock_right()
   end
 end
 
--- Lets in from the head of the line, those who are gone dropped first.
+-- Lets in from the head of the line; those who are gone are dropped first.
 function q.let_in()
   local want = math.min(q.admit_batch, q.room())
   local admitted, looked, last = 0, 0, 0
@@ -162,7 +162,7 @@ function q.let_in()
       if q.paused or q.ms - seen <= q.seen_ttl then
         q.admit(user, false)
         admitted = admitted + 1
-        -- both scores of a time are those of its us
+        -- either score of a time is in that us
         q.waited[admitted] = math.max(0, q.ms - math.floor(score / 2000))
         last = math.max(last, score)
       else
@@ -255,8 +255,8 @@ function q.plan()
   q.due = due
 end
 
--- Adds the members of a set from that score on, in the order of scores, which
--- are unique; up to which, and 1 if there are more.
+-- Adds the members of a set from a score on, in the order of scores, which are
+-- unique.  Returns up to which score, and 1 if there are more.
 function q.members(key, from, members)
   local list = call('ZRANGEBYSCORE', key, '(' .. from, '+inf', 'WITHSCORES',
                     'LIMIT', 0, MEMBERS_MAX)
@@ -266,29 +266,8 @@ function q.members(key, from, members)
   return (list[#list] or from) + 0, #list == 2 * MEMBERS_MAX and 1 or 0
 end
 
--- The line by rank: its head, and the same number of users from point to point
--- behind that.
-function q.points(exact)
-  local points, share = {}, 0
-  local head = call('ZRANGE', k.queue, 0, exact - 1, 'WITHSCORES')
-  for i = 2, #head, 2 do
-    points[i / 2] = head[i] + 0
-  end
-  exact = #points
-  if q.size > exact then
-    share = math.max(SHARE, math.ceil((q.size - exact) / SHARES))
-    for rank = exact - 1 + share, q.size - 2, share do
-      local at = string.format('%d', rank)
-      points[#points + 1] = call('ZRANGE', k.queue, at, at,
-                                 'WITHSCORES')[2] + 0
-    end
-    points[#points + 1] = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0
-  end
-  return points, share, exact
-end
-
--- Who is in a set since a time of the clock, with the score: places up to then
--- are of before.  Who came by being let in was told of then, and who moved got
+-- Who is in a set since a time of the clock, with the score: their places up to
+-- then do not count.  Who came by being let in was told of then, and who moved got
 -- a place of that very time.
 function q.gone(key, gone, told)
   local list = call('ZRANGEBYSCORE', key, '(' .. ARG.gone, '+inf',
@@ -303,8 +282,8 @@ function q.gone(key, gone, told)
 end
 
 -- Who said by a beacon, since then, that the page closes: whether it was a
--- refresh is to be known in time, not with the heartbeats of others.  Who closed
--- a stream has longer.
+-- refresh has to be known in time, not when others' heartbeats are sent.  Who
+-- closed a stream has longer.
 function q.going(gone)
   local since = math.floor(ARG.gone / 1000) + 9000
   for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since),
@@ -330,9 +309,9 @@ function q.told(...)
     waiting, more = q.members(k.queue, ARG.waiting, members)
     inside, others = q.members(k.admitted, ARG.inside, members)
   end
-  local points, share, exact, gone, told = {}, 0, 0, {}, -1
+  local points, ranks, exact, gone, told = {}, {}, 0, {}, -1
   if ARG.view ~= '0' then
-    points, share, exact = q.points(ARG.view + 0)
+    points, ranks, exact = q.points(ARG.view + 0)
     told = q.stored
     if ARG.gone ~= '-1' then
       told = q.gone(k.admitted, gone, told)
@@ -346,6 +325,7 @@ function q.told(...)
   answer[REPLY.revoked] = news
   answer[REPLY.members] = members
   answer[REPLY.points] = points
+  answer[REPLY.ranks] = ranks
   answer[REPLY.gone] = gone
   answer[REPLY.step] = { [DID.left] = q.left,
                          [DID.stale] = q.stale,
@@ -357,7 +337,6 @@ function q.told(...)
                          [DID.more] = math.max(more, others),
                          [DID.notice] = (notice and notice[2] and notice[2] ~= '0'
                                          and notice[1] or 0) + 0,
-                         [DID.share] = share,
                          [DID.exact] = exact,
                          [DID.told] = told,
                          [DID.sale] = q.sale_version,
@@ -388,8 +367,8 @@ end
 
 q.live()
 
--- Ahead of all writes: where they are refused nothing is taken from anybody,
--- and the time without a step shows afterwards.
+-- Before all writes: if they are refused nothing is taken from anybody, and
+-- later the time without a step shows.
 q.try()
 call('ZRANGE', k.queue, 0, 0)
 call('HDEL', k.rate, '')
@@ -407,7 +386,7 @@ end
 
 if q.behind then
   q.slack = math.max(q.ms - math.max(q.step, q.busy), 0)
-  -- busy too: a time of before would hide the next gap
+  -- "busy" as well: if it were older it would hide the next gap
   call('HSET', k.state, 'gap', q.int(q.ms + PAUSE), 'busy', q.int(q.ms),
        'slack', q.int(q.slack), 'slack_at', q.int(q.now()))
 end

@@ -31,7 +31,7 @@ if changed then
   starts, closes = ARG.host_starts + 0, ARG.host_closes + 0
 end
 
--- what counts until now, and would from now on
+-- the times that count until now, and that would count from now on
 local function moves()
   local room = call('HMGET', KEY.vwr, 'activation', 'draw_of', 'drawn', 'active')
   if room[4] ~= '1' or not room[1] or room[1] ~= room[2]

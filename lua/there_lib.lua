@@ -13,21 +13,22 @@
 -- cut off, those of an older version tell nothing, and what Redis lost nobody
 -- tells again before it asks.  Where it is not, everybody counts as there.
 
--- us; the wheel turns once each of them, and no lapse is longer than its length
+-- us; the wheel turns that often, and nothing lapses later than its length
 there.turn_us = 3000000
 
--- numbers of a host's page; base is behind the counter by so many of those; and
--- numbers from base on of which something is kept
+-- numbers of a host's page; base is so many pages behind the counter; and of
+-- how many numbers from base on anything is kept
 there.page = 3712
 there.behind = 16
 there.most = 8388608
 
--- us: a host that was not heard of for so long, and not for much longer, may be
--- cut off with its people; after so long all have asked that were to
+-- us: a host that was silent for so long, but not for much longer, may be cut
+-- off, with its people; after the second time all of these have asked again
+-- elsewhere
 there.late = 3000000
 there.over = 40000000
 
--- us between two counts, and in which hosts have told of new numbers
+-- us between two counts, in which hosts have told of new numbers
 there.pace = 900000
 there.fresh = 3000000
 
@@ -63,8 +64,8 @@ function there.load()
   there.first, there.was_known = f[11] + 0, f[13] + 0
 end
 
--- Nothing is known of these numbers yet.  Where nobody waited a moment ago, or
--- they are new, hosts have all that there is to tell.
+-- Nothing is known of these numbers yet.  If nobody waited a moment ago, or if
+-- the numbers are new, hosts are about to tell all there is.
 function there.begin()
   there.new = true
   there.base = there.based()
@@ -92,7 +93,7 @@ function there.save()
   call('EXPIRE', KEY.there, 3600)
 end
 
--- a bitmap that is used once a second is gone a minute after that
+-- a bitmap that is used once a second goes a minute after the last time
 function there.keep(key)
   call('EXPIRE', key, key == KEY.there_left and 86400 or 60)
 end
@@ -102,7 +103,7 @@ function there.based()
          * there.page
 end
 
--- What is far behind the counter is let go, now and then.
+-- Now and then lets go of what is far behind the counter.
 function there.move_base()
   local base = there.based()
   if base - there.base < there.behind * there.page then
@@ -121,7 +122,7 @@ function there.move_base()
   there.base = base
 end
 
--- What has lapsed makes room for what will.
+-- What has lapsed makes room for what is going to.
 function there.lapse()
   local now = math.max(there.turn, there.kept_turn)
   for turn = math.max(there.kept_turn, now - #there.wheel) + 1, now do
@@ -130,8 +131,9 @@ function there.lapse()
   there.kept_turn = now
 end
 
--- Those of some bitmaps that are there, all as long as the longest one: Redis
--- works on words as far as all of them go, and on bytes from there on.
+-- Which numbers of some bitmaps are there.  All are made as long as the
+-- longest: Redis works on words as far as all bitmaps go, and on bytes from
+-- there on.
 function there.even(keys)
   local some, lengths, longest = {}, {}, 0
   for _, key in ipairs(keys) do
@@ -159,7 +161,7 @@ function there.less(a, b)
   there.keep(a)
 end
 
--- What this host heard, by kinds, into the bitmaps of when it lapses.
+-- Puts what this host heard into the bitmaps of the times when it lapses.
 function there.hear()
   local heard, lapse = KEY.there_heard, nil
   call('DEL', heard)
@@ -199,7 +201,7 @@ function there.hear()
   call('DEL', KEY.there_tmp)
 end
 
--- Notes who tells; whether one of late does not.
+-- Notes who tells; returns whether a host that told of late does not.
 function there.hear_of(id)
   local kept, missing = { id .. ':' .. v.int(v.us) }, false
   for host, at in string.gmatch(there.hosts, '(%d+):(%d+)') do
@@ -222,7 +224,7 @@ function there.known()
   return there.was_known == 1 and v.us - there.last < there.late
 end
 
--- the first byte that is asked for, 0 beyond the end
+-- the first byte that is asked for; 0 beyond the end
 function there.byte(index)
   return string.byte(call('GETRANGE', KEY.there_all, index, index)) or 0
 end
@@ -252,7 +254,7 @@ function there.count(from, to)
   return n + call('BITCOUNT', KEY.there_all, i, j)
 end
 
--- The first number from that one on that is there.
+-- The first number from `from` on that is there.
 function there.next(from)
   local end_of = there.known()
                  and math.min(there.settled, there.base + there.most - 1)
@@ -270,8 +272,8 @@ function there.next(from)
   return bit < 0 and end_of + 1 or math.min(there.base + bit, end_of + 1)
 end
 
--- Of what is not settled all are there, of whom hosts have not told yet, but for
--- those that left already.
+-- Numbers that hosts have not told of yet all count as there, but for those
+-- that left already.
 function there.count_new()
   local from = math.max(there.settled + 1, there.base) - there.base
   local to = there.end_of() - there.base
@@ -286,7 +288,7 @@ function there.count_new()
        .. string.rep('\255', last - first))
 end
 
--- the last number of which something is known
+-- the last number of which anything is known
 function there.end_of()
   return math.min(math.max(there.settled, v.next), there.base + there.most - 1)
 end
@@ -346,7 +348,7 @@ function there.table()
     end
   end
 
-  -- the last byte may have numbers that are given out later
+  -- the last byte may have numbers that will be given out later
   local last = math.floor((to - there.base) / 8)
   if last > first then
     part(first, last - 1, call('BITCOUNT', KEY.there_all, first, last - 1))
@@ -378,8 +380,8 @@ function there.recount()
   call('HSET', KEY.there, 'table', there.was_known == 1 and there.table() or '')
 end
 
--- Takes what the host tells, and counts anew if it is time.  What the counter
--- does by it comes after it.
+-- Takes what the host tells, and counts again if it is time to.  The counter
+-- moves by that, after it.
 function there.step()
   if ARG.there_host == '0' or v.active == 0 or v.activation == 0 then
     return
@@ -392,7 +394,7 @@ function there.step()
   if v.us - there.last > there.late and v.idle < there.last
      or v.us < there.last - there.late or ARG.there_blind == '1'
   then
-    -- nobody told for a while, or not all
+    -- nobody has told for a while, or not all have
     there.since = v.us
   end
   there.last = v.us

@@ -23,7 +23,7 @@ local n, most, longest = ARG.n + 0, ARG.max_queue + 0, ARG.max_wait + 0
 local issued, full = n, 0
 
 
--- at most so many ahead of the last one issued
+-- at most so many ahead of the last position issued
 function v.bound(ahead, why)
   local room = math.max(0, v.serving + ahead - v.next)
   if room < issued then
@@ -31,7 +31,7 @@ function v.bound(ahead, why)
   end
 end
 
--- as ngx_adm_room_estimate() has it
+-- the same as ngx_adm_room_estimate()
 function v.estimated_rate()
   local rate = ARG.measured + 0
   if rate <= 0 then
@@ -60,7 +60,7 @@ v.open()
 v.reach()
 v.draw()
 
--- one that a user has is theirs, however full it is, and when it is closed
+-- a lot that a user has already is theirs, even if the room is full, or closed
 if ARG.user ~= '' and v.active == 1 then
   local of, position, at = string.match(call('HGET', KEY.lots, ARG.user) or '',
                                         '^(%d+) (%d+) (%d+)$')

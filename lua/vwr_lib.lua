@@ -62,7 +62,8 @@ local FOLLOW = 120000
 
 local call = redis.call
 
-local time = call('TIME')
+-- @include time_lib.lua
+
 local h = call('HMGET', k.vwr, 'active', 'next', 'activation', 'changed',
                'updated', 'set_by', 'api_rate', 'issue', 'issue_next',
                'issue_at', 'restored', 'touched', 'began', 'dead', 'draw_of',
@@ -73,25 +74,10 @@ local st = call('HMGET', k.state, 'clock', 'reached', 'hold', 'follow',
                 'follow_rate', 'follow_trial', 'follow_serving', 'follow_of')
 local hold, set = {}, {}
 
--- of most events there is neither
+-- most events have neither key
 if call('EXISTS', KEY.hold, k.schedule) > 0 then
   hold = call('HMGET', KEY.hold, 'version', 'held', 'since')
   set = call('HMGET', k.schedule, 'version', 'opens', 'starts', 'closes')
-end
-
-local us = time[1] * 1000000 + time[2]
-local ms = math.floor(us / 1000)
-local far = us + 86400000000
-
-if ARG.wall ~= '0' and math.abs(ms - ARG.wall) > 86400000 then
-  return redis.error_reply("ERR the time of Redis, " .. time[1]
-                           .. ", is more than a day from the host's")
-end
-
--- a time that somebody tells; 0: it can't be
-local function told(t)
-  t = (t or 0) + 0
-  return t <= far and t or 0
 end
 
 local v = {
@@ -109,7 +95,7 @@ local v = {
   set_by = h[6] or 'api',
   api_rate = (h[7] or -1) + 0,      -- -1: not set
   issue = (h[8] or 0) + 0,          -- positions issued a second, at the peak
-  issue_next = (h[9] or 0) + 0,     -- measured since
+  issue_next = (h[9] or 0) + 0,     -- the same, counted since
   issue_at = (h[10] or 0) + 0,
   restored = (h[11] or 0) + 0,      -- ms, when last after a loss
   touched = (h[12] or 0) + 0,       -- ms, when the keys last were
@@ -120,7 +106,7 @@ local v = {
                                     -- last moved it: it sets no "stepped"
   idle = (h[22] or 0) + 0,          -- us, when last nobody waited
 
-  -- from where on, and up to where, an operator last advanced it
+  -- from where on, and up to where, an operator last moved it
   hand_from = (h[17] or 0) + 0, hand_to = (h[18] or 0) + 0,
 
   passed = (h[23] or 0) + 0,        -- the last number that was passed over,
@@ -138,7 +124,7 @@ local v = {
 
   reached = told(st[2]),            -- the last time of the sale that was
 
-  -- an operator holds everybody outside
+  -- an operator holds all who are outside
   hold = (st[3] or '0') ~= '0' or ARG.host_hold ~= '0',
 
   -- limits by the backend, of follow.lua: 1/1000 a second, -1: none; where it
@@ -146,7 +132,7 @@ local v = {
   -- position
   pace = -1, trial = -1, trial_to = 0,
 
-  -- of the activation
+  -- of the draw of the activation
   order = 0, lots = 0, drawn = 0, base = 0, ready = 0, committed = 0,
 }
 
@@ -184,8 +170,8 @@ local host = {
 }
 
 
--- The times of the sale: of an operator, the later one of what is kept here and
--- what the host knows, else of the configuration.
+-- The times of the sale: an operator's, of what is kept here and what the host
+-- knows the later ones; else the configuration's.
 local sale = {
   version = (set[1] or 0) + 0, opens = (set[2] or -1) + 0,
   starts = (set[3] or 0) + 0, closes = (set[4] or 0) + 0,
@@ -206,8 +192,8 @@ end
 -- nobody is let in ahead of it, nor ahead of the opening
 v.starts = math.max(v.starts, v.opens)
 
--- Whether that time of the sale has come: it stays so though Redis's clock goes
--- back, after a failover, until an operator sets a later one.
+-- Whether that time of the sale has come.  It stays so even if Redis's clock
+-- goes back, as after a failover, until an operator sets a later one.
 function v.has_come(at)
   return v.us >= at or v.reached >= at
 end
@@ -245,24 +231,24 @@ local function seldom()
 -- @include vwr_seldom_lib.lua
 end
 
--- a second, as it is set
+-- the rate a second, as set
 function v.rate_set()
   return v.api_rate >= 0 and v.api_rate or ARG.rate + 0
 end
 
--- and as it is: what the backend takes may be less, and no whole number
+-- the rate in force: what the backend takes may be less, and no whole number
 function v.rate_in_force()
   local rate = v.rate_set()
   return v.pace >= 0 and math.min(rate, v.pace / 1000) or rate
 end
 
--- how far ahead of the last position the counter may be
+-- how far the counter may be ahead of the last position issued
 function v.burst()
   local burst = ARG.burst + 0 < 0 and v.rate_set() or ARG.burst + 0
   return v.pace >= 0 and math.min(burst, math.ceil(v.pace / 1000)) or burst
 end
 
--- Keeps which time of the sale has come.
+-- Notes which time of the sale has come.
 function v.reach()
   if v.starts == 0 and v.closes == 0 then
     return
@@ -280,7 +266,7 @@ end
 -- stands, once it has started; tickets given out since then stay good.
 function v.open()
   local from = v.opens > 0 and v.opens or v.starts
-  -- what has let people in by arrival goes on so
+  -- a room that has let people in by arrival goes on like that
   local lots = ARG.order ~= '0' and v.order == 0 and not v.has_come(v.starts)
                and (v.serving == 0 or v.activation < v.opens)
   if v.active == 1 and not lots or ARG.opens == '-1' or from == 0
@@ -292,7 +278,7 @@ function v.open()
     return
   end
   seldom()
-  -- without an opening there is nothing else that parts it from the sale before
+  -- without an opening only the activation tells this sale from the one before
   if v.activation == 0 or v.activation < v.opens
      or ARG.order ~= '0' and v.opens == 0 and v.active == 0
   then
@@ -309,8 +295,8 @@ function v.open()
   v.save()
 end
 
--- Of two draws of an activation the earlier stands.  The beacon of one comes by
--- draw.lua, which has the text.
+-- Of two draws of an activation the earlier stands.  A beacon comes by
+-- draw.lua, which has its text.
 function v.hear_draw()
   if host.order == 0 or host.activation ~= v.activation then
     return
@@ -332,9 +318,9 @@ function v.hear_draw()
   v.save()
 end
 
--- Fixes how many lots there are, at the start or whenever somebody comes after
--- it, and puts the event's clock past all that they will be dated by: who comes
--- later stands behind them.
+-- Fixes how many lots there are, at the start or when somebody first comes
+-- after it, and puts the event's clock past all times that lots will have: who
+-- comes later stands behind them.
 function v.draw()
   if v.order == 0 or v.active == 0 or v.drawn > 0
      or not v.has_come(v.starts)
@@ -350,25 +336,26 @@ function v.draw()
   v.save()
 end
 
--- When those who tell of the draw have read it back, 0: they have, as whoever
--- comes after it by a clock that went back.
+-- Until when those who tell of the draw have to read it back; 0: they have.  A
+-- clock that went back makes no difference to that.
 function v.read_back()
   return v.order > 0 and v.us >= v.ready and v.ready + READ_BACK or 0
 end
 
--- Whether it has not started, or the draw is not made, or only just.
+-- Whether the sale has not started, or its draw is not made, or only just
+-- made.
 function v.is_early()
   return not v.has_come(v.starts)
          or v.order > 0 and (v.ready == 0 or v.us < v.read_back())
 end
 
--- Whether nobody is let in: that, or an operator has all wait, or the backend
--- does, but for those on trial.
+-- Whether nobody is let in: for these reasons, or since an operator has all
+-- wait, or the backend does, but for those on trial.
 function v.waits()
   return v.is_early() or v.hold or v.trial >= 0
 end
 
--- Who knows more than is here tells of a loss of data.
+-- Somebody who knows more than Redis does tells of a loss of data.
 function v.hear_host()
   if host.activation == v.activation and host.next <= v.next
      and host.serving <= v.serving and host.changed <= v.changed
@@ -380,15 +367,15 @@ function v.hear_host()
   v.hear_all()
 end
 
--- Where the backend has all wait, so many are let in on trial.
+-- Where the backend has all wait, lets so many in on trial.
 function v.move_on_trial()
   if v.rate_set() > 0 and not v.hold and not v.is_early() then
     v.serving = math.max(v.serving, math.min(v.trial_to, v.next + v.trial))
   end
 end
 
--- Where all wait, so do those to whom numbers are given from now on, though the
--- counter was ahead: but for those on trial.  Lots are no positions.
+-- Where all wait, so do those who get numbers from now on, even if the counter
+-- was ahead of them: but for those on trial.  Lots are no positions.
 function v.pass_by()
   local all = v.hold or v.order == 0 and v.is_early()
   local to = all and v.serving or v.trial_to - v.trial
@@ -397,8 +384,7 @@ function v.pass_by()
   end
 end
 
--- us since the counter last moved, of those in which somebody is let in; 3 s
--- at most.
+-- us since the counter last moved, as far as people were let in; 3 s at most.
 function v.elapsed()
   local since = v.us - v.updated
   if v.starts > 0 or v.order > 0 then
@@ -409,8 +395,8 @@ function v.elapsed()
   return math.max(0, math.min(since, 3000000))
 end
 
--- Moves the counter on by the time passed, and never further ahead of the last
--- position issued than the burst.
+-- Moves the counter on by the time that has passed, but no further ahead of
+-- the last position issued than the burst.
 function v.move()
   if v.active == 0 then
     return

@@ -1,7 +1,8 @@
--- What steps and calls of the waiting room hardly ever come to: functions that Redis
--- would make anew for each of them.  Put inside of a function of vwr_lib.lua.
+-- What steps and calls of the waiting room hardly ever need: functions that
+-- Redis would make anew for each call.  Put inside of a function of
+-- vwr_lib.lua.
 
--- The room comes last: a call that is refused leaves it as it was.
+-- The room is written last: a call that is refused leaves it as it was.
 function v.touch(...)
   v.touched, v.saved = v.ms, true
   call('EXPIRE', k.state, WEEK)
@@ -39,9 +40,9 @@ function v.begin(activation)
   v.issue_next, v.issue_at = 0, v.us
 end
 
--- The tickets that were issued last may be known to no host that calls, so
--- that positions go on well after what this one knows; once, as far as that
--- covers what the others know.
+-- Tickets that were issued last may be known to no host that calls: so
+-- positions go on well behind what this host knows, once, as far as that
+-- covers what other hosts know.
 function v.skip()
   if host.next > v.next or v.ms - v.restored > 10000 or v.ms < v.restored then
     v.issue = math.max(v.issue, host.issue)
@@ -58,9 +59,9 @@ function v.keep_skipped()
                                  .. v.int(v.skip_to))
 end
 
--- A host that starts just after a loss knows of nothing, and vwr=on begins a
--- new activation there: the one before it goes on once somebody tells of it,
--- and the few tickets of the new one are given up for the many of the old.
+-- A host that starts just after a loss knows nothing, and vwr=on begins a new
+-- activation by it.  When somebody tells of the one before, that goes on, and
+-- the few tickets of the new one are given up for the many of the old.
 function v.hear_earlier()
   if host.activation == 0 or host.activation >= v.activation
      or v.began == 0 or v.ms - v.began > 60000 or v.ms < v.began then
@@ -78,7 +79,7 @@ function v.hear_earlier()
   v.save()
 end
 
--- What was activated at a time that can't be begins anew.
+-- A room that was activated at a time that can't be right begins anew.
 function v.mend()
   if v.active == 1 and v.activation == 0 then
     v.begin(v.tick(1))
@@ -87,7 +88,7 @@ function v.mend()
   end
 end
 
--- Who knows more than is here tells of a loss of data.
+-- Somebody who knows more than Redis does tells of a loss of data.
 function v.hear_all()
   v.hear_earlier()
 

@@ -14,7 +14,7 @@ local CALM = 10000000
 
 local s = {}
 
--- Before the counter moves, what is ahead of it is who waits.
+-- Before the counter moves: those ahead of it wait.
 function v.standby_look()
   if ARG.standby ~= '1' or v.active == 0 then
     return
@@ -32,12 +32,12 @@ function v.standby_look()
     if ARG.host_seen == '0' and host.activation == v.activation
        and v.ms - v.restored < 10000 and not v.waits()
     then
-      -- what was skipped after a loss of data is nobody's; what was issued
-      -- since then, and is measured, is
+      -- positions that were skipped after a loss of data are nobody's; those
+      -- that were issued since, and are measured, are somebody's
       v.serving = math.max(v.serving, math.min(v.next, v.issue_next)
                                       + math.max(host.serving - host.next, 0))
     elseif v.serving >= v.next and not v.waits() then
-      -- whoever comes first is not over the rate
+      -- the first visitor is not over the rate
       v.serving = math.max(v.serving, v.next + s.burst)
     end
     s.seen = v.next > v.serving and v.us or 0
@@ -47,19 +47,21 @@ function v.standby_look()
   s.waited = v.next > v.serving or v.waits()
 end
 
--- Whether more come than the rate: all that do, ticket or not.
+-- Whether more come than the rate, all of them counted, with a ticket or
+-- without.
 local function is_flood()
   local past = math.max(v.us - s.came_at, 0) * v.rate_in_force() / 1000
   local most = s.burst * 1000
   s.came = math.max(s.came - math.floor(past), 0) + ARG.wanting * 1000
   s.came_at = v.us
   local over = s.came > most
-  -- how far over does not matter once it is over
+  -- by how much does not matter once it is over
   s.came = math.min(s.came, most)
   return over
 end
 
--- After that: whether the room shows, and how many positions the host gets.
+-- After the counter has moved: whether the room shows, and how many positions
+-- the host gets.
 function v.standby_grant()
   if not s.on then
     return 0, 0
@@ -88,8 +90,8 @@ function v.standby_grant()
                             math.max(s.burst - ahead, 0))
     ahead = rate > 0 and ahead + s.given_back or 0
 
-    -- those who are there come before those who may come: what is in hand
-    -- leaves half of the burst to the other hosts
+    -- people who are there go before those who may come: what a host has in
+    -- hand leaves half of the burst to the others
     granted = math.min(ARG.wanting + 0, ahead, most)
     if ARG.wanting + 0 > ahead then
       s.seen, s.calm = v.us, v.us
@@ -104,7 +106,7 @@ function v.standby_grant()
     v.next = v.next + granted - again
   end
 
-  -- of an idle room all is as it was
+  -- in an idle room nothing changes
   local args = {}
   for i, field in ipairs({ 'seen_of', 'seen', 'calm', 'given_back', 'came',
                            'came_at' })

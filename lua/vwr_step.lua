@@ -17,7 +17,7 @@
 -- may have been lost.
 -- args: noshow session_max come more asks had
 --
--- notice: the version of an operator's word, 0: there is none.
+-- notice: the version of an operator's, 0: there is none.
 -- keys: notice
 -- reply: notice
 --
@@ -52,26 +52,26 @@
 -- @include vwr_lib.lua
 -- @include vwr_standby_lib.lua
 
--- us: for which a host of before is taken to move the counter as well
+-- us for which a host of an older version is taken to move the counter, too
 local FOREIGN = 10000000
 
--- ms, in which all hosts have told what they know after a loss
+-- ms after a loss in which all hosts have told what they know
 local TELL = 2000
 
 local there = { was_known = 0 }
 local c = { shows = 1000, since = 0, turns = {}, gaps = {}, p = 1, of_all = 1,
             known = 0 }
 
--- Who comes and who is there is looked at in few rooms, and takes functions which
--- Redis would make anew for each step of any.
+-- Few rooms look at who comes and who is there, and it takes functions that
+-- Redis would make anew for each step of any room.
 local function look_at_them()
 -- @include there_lib.lua
 -- @include come_lib.lua
 end
 
--- The number up to which nobody has any from the counter on, since they were left
--- out after a loss: once each host has told which it knew, if it is still there.
--- Whoever has one all the same comes late.
+-- Up to which number nobody has one from the counter on, since numbers were
+-- left out after a loss: once each host has told which it knew, if it is still
+-- there.  Somebody who has one all the same comes late.
 function v.skipped()
   if v.serving < v.skip_from or v.serving >= v.skip_to
      or v.rate_in_force() == 0 or v.waits()
@@ -83,7 +83,7 @@ function v.skipped()
   return v.skip_to
 end
 
--- What a host knew before the loss is less than what it hears after it.
+-- What a host knew before the loss is less than what it hears afterwards.
 function v.hear_skipped()
   if v.skip_to == 0 then
     return
@@ -100,10 +100,11 @@ function v.hear_skipped()
   end
 end
 
--- How a counter led by who comes stands, apart from what was called of late: 1:
--- nobody waits; 2: nor is there a rate; 3: nobody is let in; 4: they wait, without
--- a rate.  0: it moves.  As long as it is the same, and nothing is told or asked,
--- a step has nothing to look at, once all that was called is settled.
+-- How a counter led by who comes stands, apart from what was called of late.
+-- 1: nobody waits; 2: nor is there a rate; 3: nobody is let in; 4: people
+-- wait, without a rate; 0: it moves.  As long as that stays the same, and
+-- nothing is told or asked, a step has nothing to look at, once all that was
+-- called is settled.
 function v.stands()
   if v.us - v.older < FOREIGN then
     return 0
@@ -125,7 +126,7 @@ function v.rests()
          and not v.is_due()
 end
 
--- what was passed over of late, for hosts
+-- gaps of late, for hosts
 function c.told()
   local told = {}
   for _, g in ipairs(c.gaps) do
@@ -135,8 +136,8 @@ function c.told()
   return told
 end
 
--- When the table was made, if the host has another one, else 0; of which numbers
--- it is, its first one, and the table.
+-- When the table was made, if the host has another one, else 0; which numbers
+-- it is of, the first of them, and the table.
 function there.told()
   if ARG.there_host == '0' or v.active == 0 or not there.of
      or there.refused or there.was_known == 0 or there.counted == ARG.there_seen + 0
@@ -147,7 +148,7 @@ function there.told()
          call('HGET', KEY.there, 'table') or ''
 end
 
--- What changed; all of it, where it is not as it was when it was read.
+-- Writes what changed; all of it, if Redis has another state than was read.
 function v.write_step()
   v.stepped = v.updated
   if v.saved then
@@ -179,7 +180,7 @@ function v.write_step()
   call('HSET', k.vwr, 'updated', at, 'stepped', at, unpack(args))
 end
 
--- What is issued a second, of late: the peak, halved each second.
+-- What was issued a second, of late: the peak, halved with each second.
 function v.measure()
   local elapsed = v.us - v.issue_at
   if elapsed >= 0 and elapsed < 1000000 then
@@ -222,7 +223,7 @@ if v.active == 1 then
     v.serving = v.skipped()
     v.move()
     if ARG.noshow + 0 > 1 then
-      -- the host that steps after a loss is not the one that knows who came
+      -- the host that steps first after a loss may not know who came
       c.since = v.come_since
     else
       c.shows = -1

@@ -171,23 +171,24 @@ async function call(method, path, headers) {
 // ---- tabs of one browser, one of which asks at a time
 
 // What the first gets the others show as cookies.  A tab that is closed gives the
-// lock back; for one that sleeps with it nobody waits longer than this.
+// lock back; for one that sleeps with it nobody waits longer than this.  Those who
+// have waited so long, at the same time perhaps, are one at a time as well.
 
 const patience = () => 6000 + Math.random() * 2000;
 
-async function alone(ask) {
+async function alone(ask, late = "") {
   if (!navigator.locks) return inTurn(ask);
   const control = new AbortController();
   const limit = setTimeout(() => control.abort(), patience());
   let held = false;
   try {
-    return await navigator.locks.request(`admission:${id}`, { signal: control.signal }, () => {
+    return await navigator.locks.request(`admission:${id}${late}`, { signal: control.signal }, () => {
       held = true;
       return ask();
     });
   } catch (error) {
     if (held) throw error;
-    return ask();
+    return late ? ask() : alone(ask, ":late");
   } finally {
     clearTimeout(limit);
   }
@@ -208,8 +209,14 @@ function turnOf(life) {
 }
 
 async function inTurn(ask) {
-  const end = Date.now() + patience();
-  while (turnOf() !== tab && Date.now() < end && (turnOf() || turnOf(10))) {
+  let end = Date.now() + patience();
+  for (let late = false; turnOf() !== tab; ) {
+    const waited = Date.now() > end;
+    if (waited && late || (waited || !turnOf()) && !turnOf(10)) break;
+    if (waited) {
+      late = true;
+      end += patience();
+    }
     await new Promise(done => setTimeout(done, 150 + Math.random() * 100));
   }
   try {
@@ -229,6 +236,14 @@ function after(seconds) {
 function next(seconds) {
   pace = Math.min(Math.max(+seconds || 3, 1), 120);
   after(pace * (1 + Math.random() * .2));
+}
+
+// Those who came together are not to ask, and to go in, together from then on:
+// the first time it is at any moment until then.
+
+function spread(seconds) {
+  next(seconds);
+  after(pace * (.1 + Math.random() * .9));
 }
 
 function again() {

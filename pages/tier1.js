@@ -33,6 +33,12 @@ async function assign(away) {
   return answer;
 }
 
+// Where the turn may come sooner than it is to ask, which is so where many pass a
+// second, it asks by then: what comes late is missed in one second, and too much in
+// another.
+
+const soonest = ({ nextPoll, estimatedWaitRange }) => estimatedWaitRange ? Math.min(nextPoll, Math.max(2, estimatedWaitRange[0])) : nextPoll;
+
 // With what was told last: nobody is told more the next time.
 
 let checked = "";
@@ -201,7 +207,7 @@ start({
     });
     checkable(body.lot);
     leavable();
-    next(body.nextPoll);
+    (known ? next : spread)(soonest(body));
     return true;
   },
 

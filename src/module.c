@@ -34,7 +34,7 @@
 #include "token/verified.h"
 
 
-/* a phase in which the module looks at requests */
+/* a phase in which the module handles requests */
 
 typedef struct {
     ngx_http_phases             phase;
@@ -50,7 +50,7 @@ static ngx_int_t ngx_adm_init_process(ngx_cycle_t *cycle);
 static void ngx_adm_exit_process(ngx_cycle_t *cycle);
 
 
-/* for strings(1); what the log says is this */
+/* for strings(1); the log says the same */
 
 static const char  ngx_adm_build[] =
     "admission module " NGX_ADM_VERSION " for NGINX " NGINX_VERSION;
@@ -330,7 +330,7 @@ ngx_adm_postconfiguration(ngx_conf_t *cf)
 }
 
 
-/* once a request, by what its log says: the last verdict */
+/* once a request, when it is logged: its last verdict */
 
 static ngx_int_t
 ngx_adm_count_verdict(ngx_http_request_t *r)
@@ -358,7 +358,7 @@ ngx_adm_count_verdict(ngx_http_request_t *r)
 }
 
 
-/* in the master, and with "nginx -t": what is to be said once a host */
+/* in the master, and with "nginx -t": what has to be said once a host */
 
 static ngx_int_t
 ngx_adm_init_module(ngx_cycle_t *cycle)
@@ -369,7 +369,7 @@ ngx_adm_init_module(ngx_cycle_t *cycle)
 
     if (mcf == NULL || !mcf->in_use) {
 
-        /* the one of the configuration before is gone */
+        /* the zone of the configuration before is gone */
 
         ngx_adm_zone_use(NULL);
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The parts of the zone and of the schedule, and the records of events.  Those
- * of the zone are in the order in which they are made, emptied and copied: what
- * is copied first has the room in a zone that is smaller.  So are records.
+ * The parts of the zone and of the schedule, and the records of events.  Parts
+ * of the zone are made, emptied and copied in this order: in a smaller zone
+ * there is room for what is copied first.  So it is with records.
  */
 
 
@@ -16,6 +16,7 @@
 #include "host/comers.h"
 #include "host/doubt.h"
 #include "host/draw.h"
+#include "host/event_known.h"
 #include "host/event_node.h"
 #include "host/event_work.h"
 #include "host/follow.h"
@@ -59,12 +60,13 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_lease_part,
     &ngx_adm_needs_part,
 
-    /* an event that finds no room may have been about a revocation */
+    /* an event without room may have been about a revocation */
     &ngx_adm_doubt_part,
 
     /* events, and what each may have */
     &ngx_adm_events_part,
     &ngx_adm_work_part,
+    &ngx_adm_known_part,
     &ngx_adm_tally_part,
     &ngx_adm_unlisted_part,
     &ngx_adm_there_part,
@@ -90,7 +92,7 @@ static ngx_adm_zone_part_t  *ngx_adm_all_parts[] = {
     &ngx_adm_key_files_part,
     &ngx_adm_streams_part,
 
-    /* what the others counted while they were copied is among it */
+    /* last, with what others counted during the copies */
     &ngx_adm_stripe_part,
     NULL };
 
@@ -112,7 +114,7 @@ _Static_assert(sizeof(ngx_adm_all_records)
                <= NGX_ADM_RECORDS, "more records than NGX_ADM_RECORDS");
 
 
-/* news are read ahead of the steps that they ask for */
+/* news come before the steps that they ask for */
 
 static ngx_adm_schedule_part_t  *ngx_adm_turns[] = {
     &ngx_adm_queue_news_part,

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The text of an address of a client: IPv4 as it is, also where it is inside of
- * an IPv6 one, IPv6 by its /64 or what "ipv6_prefix=" says.
+ * The text of a client's address: IPv4 as it is, also inside of IPv6; IPv6 by
+ * its /64, or by "ipv6_prefix=".
  */
 
 

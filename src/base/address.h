@@ -15,21 +15,21 @@
 #include <ngx_http.h>
 
 
-/* within so many bits a client of IPv6 changes its address at will */
+/* bits of an IPv6 address within which a client changes it at will */
 #define NGX_ADM_IPV6_PREFIX  64
 
 
 /*
- * The address of the connection, after realip: of IPv6 the network of so
- * many bits (1 to 128), as "2001:db8::/64"; mapped IPv4 as IPv4.  Allocated
- * from r->pool, or the connection's own.  NGX_ERROR: no memory.
+ * The address of the connection, after realip: of IPv6 the network with so
+ * many bits (1 to 128), as "2001:db8::/64"; mapped IPv4 as IPv4.  In r->pool,
+ * or the connection's own text.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_address(ngx_http_request_t *r, ngx_uint_t prefix,
     ngx_str_t *address);
 
 /*
- * "user:<id>" of the user, else "ip:<address>"; ctx->user has been looked
- * for.
+ * "user:<id>" of the user, for which ctx->user has to be set by now, else
+ * "ip:<address>".
  */
 ngx_int_t ngx_adm_client_name(ngx_http_request_t *r, ngx_str_t *user,
     ngx_uint_t prefix, ngx_str_t *client);

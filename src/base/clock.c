@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Redis's time is the host's own and what it is off by, which all workers
- * share.
+ * Redis's time is the host's own with an offset, which all workers share.
  */
 
 

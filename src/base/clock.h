@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Time: how long something has been, by the clock of NGINX's event loop, and
- * what time it is for Redis, by which tokens and events go.  Lock-free.
+ * Time: how long something takes, by the clock of NGINX's event loop, and what
+ * time it is for Redis, by which tokens and events go.  Lock-free.
  */
 
 
@@ -15,14 +15,13 @@
 #include <ngx_core.h>
 
 
-/* ms by which clocks of workers may differ */
+/* ms by which the clocks of workers may differ */
 #define NGX_ADM_MS_AHEAD  60000
 
 
 /*
- * ms since a time that some worker noted, in ms of ngx_current_msec: none if
- * its clock is ahead, as the time that a worker has is that of the last turn
- * of its event loop.
+ * ms since a time of ngx_current_msec that some worker noted. 0 if that is
+ * ahead of this worker, whose clock stands at the last turn of its event loop.
  */
 static ngx_inline ngx_msec_t
 ngx_adm_since(ngx_msec_t time)
@@ -35,7 +34,7 @@ ngx_adm_since(ngx_msec_t time)
 }
 
 
-/* the same of a time in 32 bits, which is right for 49 days */
+/* the same for a time in 32 bits, which works for 49 days */
 static ngx_inline ngx_msec_t
 ngx_adm_ms_since(uint32_t time)
 {
@@ -51,17 +50,17 @@ ngx_adm_ms_since(uint32_t time)
 #define ngx_adm_is_over(time)                                                 \
     ((ngx_msec_int_t) ((time) - ngx_current_msec) <= 0)
 
-/* ms of a pause since a time that are still to come */
+/* ms that are left of a pause that began at that time */
 #define ngx_adm_rest(since, pause)                                            \
     ((ngx_msec_t) ngx_max((ngx_msec_int_t) ((since) + (pause)                 \
                                             - ngx_current_msec), 0))
 
-/* ngx_current_msec as a mark, of which 0 means never */
+/* ngx_current_msec as a mark, where 0 means never */
 #define ngx_adm_mark_now()                                                    \
     (ngx_current_msec ? ngx_current_msec : 1)
 
 
-/* us, for differences: NGINX's own times are those of the last turn, in ms */
+/* us, to measure with: NGINX's own time is in ms, and stands during a turn */
 static ngx_inline uint64_t
 ngx_adm_monotonic_us(void)
 {
@@ -90,20 +89,20 @@ ngx_adm_monotonic_us(void)
     ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))
 
 /*
- * Redis's time, us and s, as this host measures it; the host's own before
- * the first answer of Redis, or where the module is not in use.
+ * Redis's time, us and s, as this host measures it; the host's own, before
+ * Redis first answered, or where the module is not in use.
  */
 #define ngx_adm_now_us()                                                      \
     ((ngx_adm_wall() + (ngx_atomic_int_t) *ngx_adm_clock_offset) * 1000)
 
 #define ngx_adm_now()  ((time_t) (ngx_adm_now_us() / 1000000))
 
-/* Redis's time less the host's own, in ms, where the host keeps it */
+/* Redis's time less the host's own, in ms, in the host's memory */
 extern ngx_atomic_t  *ngx_adm_clock_offset;
 
 /*
- * Whether a time, us, is so far from the host's own, or ahead of it, that it
- * can't be: no clock is off by so much.
+ * Whether a time (us) is so far from the host's own, or so far ahead of it,
+ * that it can't be right.
  */
 #define NGX_ADM_TIME_FAR  86400000000
 
@@ -114,7 +113,7 @@ extern ngx_atomic_t  *ngx_adm_clock_offset;
     (ngx_adm_is_far_ahead(time)                                               \
      || ngx_adm_wall() * 1000 - (time) > NGX_ADM_TIME_FAR)
 
-/* where the host keeps Redis's time less its own, in ms; NULL: nowhere */
+/* sets where the host has the offset; NULL: nowhere */
 void ngx_adm_clock_use(ngx_atomic_t *offset);
 
 

@@ -17,7 +17,7 @@
 #include <ngx_http.h>
 
 
-/* whether the response has a Cache-Control already, whoever set it */
+/* whether the response has a Cache-Control by now, whoever set it */
 static ngx_inline ngx_uint_t
 ngx_adm_has_cache_control(ngx_http_request_t *r)
 {
@@ -53,8 +53,8 @@ ngx_adm_has_cache_control(ngx_http_request_t *r)
 
 
 /*
- * Makes a header that was pushed to headers_out.headers the response's
- * Cache-Control, in place of any other, for whatever reads or replaces it.
+ * Makes a header that was pushed to headers_out.headers the response's only
+ * Cache-Control, for whatever reads or replaces that.
  */
 static ngx_inline ngx_int_t
 ngx_adm_take_cache_control(ngx_http_request_t *r, ngx_table_elt_t *h)

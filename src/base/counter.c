@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Counters of this process, and which of them a number of a histogram goes to.
+ * Counters of this process, and which counter of a histogram a number belongs
+ * to.
  */
 
 

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How things are counted.  What there is to be counted is in counter_list.h;
- * whoever sees it happen calls ngx_adm_count(), at any time and in
- * any process.  The numbers are in memory of the process's own until it is
- * given some that it shares.  Lock-free.
+ * How things are counted. counter_list.h has what is counted.  Whoever sees it
+ * happen calls ngx_adm_count(), at any time and in any process.  The process
+ * has memory of its own for the numbers until it is given some that is shared.
+ * Lock-free.
  */
 
 
@@ -20,21 +20,20 @@
 
 
 /*
- * Labels: their values, in the order in which they are counted, for
- * value(label, id, text).  Decisions on addresses are the first ones of those
- * of rate limits.
+ * Labels: their values in the order in which they are counted, as value(label,
+ * id, text).  What intakes decide has the first of the values for rate limits.
  */
 
 #define NGX_ADM_LABEL_NONE(value)                                             \
     value(NONE, NONE, "")
 
-/* which bound on events that no operator named is in the way */
+/* the bound on events that no operator named that was in the way */
 #define NGX_ADM_LABEL_BOUND(value)                                            \
     value(BOUND, EVENTS, "events")                                            \
     value(BOUND, USER, "user")                                                \
     value(BOUND, ADDRESS, "address")
 
-/* what is made anew: tickets, and visitors by "check" */
+/* what is made anew: a ticket, or a visitor (by "check") */
 #define NGX_ADM_LABEL_INTAKE(value)                                           \
     value(INTAKE, ASSIGN, "assign_rate")                                      \
     value(INTAKE, VISITOR, "visitor_rate")
@@ -50,12 +49,12 @@
     value(DECISION, LOCAL_LIMITED, "local_limited")  /* count */              \
     value(DECISION, ERROR, "error")          /* by "fail=open|closed" */
 
-/* who a stream is of: one with a ticket, or a user */
+/* whose stream: of a visitor with a ticket, or of a user */
 #define NGX_ADM_LABEL_TIER(value)                                             \
     value(TIER, 1, "1")                                                       \
     value(TIER, 2, "2")
 
-/* how one ends */
+/* how a stream ends */
 #define NGX_ADM_LABEL_STREAM_END(value)                                       \
     value(STREAM_END, CLIENT, "client")      /* went away */                  \
     value(STREAM_END, OVER, "over")          /* has nothing more to tell */   \
@@ -85,19 +84,19 @@
     value(CALL, FOLLOW, "follow")                                             \
     value(CALL, HOLD, "hold")
 
-/* how those end that Redis did not answer well */
+/* how calls end that Redis did not answer well */
 #define NGX_ADM_LABEL_CALL_END(value)                                         \
     value(CALL_END, ERROR, "reply")          /* its answer is an error */     \
     value(CALL_END, LOST, "lost")            /* sent, and no answer */        \
     value(CALL_END, UNSENT, "unsent")        /* Redis is known to be down, */ \
                                              /* or there is no connection */
 
-/* states of a breaker but the usual one */
+/* states of a breaker, except the usual one */
 #define NGX_ADM_LABEL_BREAKER(value)                                          \
     value(BREAKER, OPEN, "open")                                              \
     value(BREAKER, TRIAL, "trial")
 
-/* versions: each has the one value that this build is of */
+/* versions, each with one value: that of this build */
 #define NGX_ADM_LABEL_MODULE(value)                                           \
     value(MODULE, VERSION, NGX_ADM_VERSION)
 
@@ -140,11 +139,11 @@ typedef enum {
     NGX_ADM_CALL_ENDS } ngx_adm_call_end_e;
 
 
-/* of a histogram, the last one without a bound; behind them is a sum */
+/* of a histogram; the last has no bound, and behind it there is a sum */
 #define NGX_ADM_BUCKETS  14
 
 
-/* where counters are: of those with labels the first one */
+/* places of counters; of counters with labels, of the first one */
 typedef enum {
 #define ngx_adm_counters_of(id, n)                                            \
     NGX_ADM_COUNT_##id,                                                       \
@@ -167,7 +166,9 @@ typedef enum {
     NGX_ADM_COUNTS } ngx_adm_count_e;
 
 
-/* of an event; of all events from COUNT_TALLY_JOINS on, in the same order */
+/*
+ * of an event; in the order of those of all events, from COUNT_TALLY_JOINS on
+ */
 typedef enum {
 #define tally(id, name, help)  NGX_ADM_TALLY_##id,
 
@@ -186,8 +187,8 @@ typedef enum {
 
 
 typedef struct {
-    ngx_uint_t                  first;      /* of its counters */
-    ngx_uint_t                  unit;       /* so many are a second */
+    ngx_uint_t                  first;      /* its first counter */
+    ngx_uint_t                  unit;       /* so many are one second */
     ngx_uint_t                  bounds[NGX_ADM_BUCKETS - 1];
 } ngx_adm_histogram_t;
 
@@ -196,13 +197,13 @@ extern const ngx_adm_histogram_t
     ngx_adm_histograms[];
 
 
-/* where this process counts: NGX_ADM_COUNTS of them */
+/* the counters of this process, NGX_ADM_COUNTS of them */
 extern ngx_atomic_t  *ngx_adm_counters;
 
 
 /*
- * Has this process count there, and adds what it counted in memory of its own,
- * which is where it counts again with NULL.
+ * Has this process count in that memory, and adds what it counted in its own;
+ * NULL: it counts in its own again.
  */
 void ngx_adm_counters_use(ngx_atomic_t *counters);
 
@@ -214,12 +215,12 @@ ngx_adm_count_n(ngx_uint_t counter, ngx_atomic_int_t n)
 }
 
 
-/* one more */
+/* counts one */
 #define ngx_adm_count(counter)                                                \
     ngx_adm_count_n(counter, 1)
 
 
-/* one more, of such a number; label: which of the histogram's, or 0 */
+/* counts a number; label: which of the histogram's, or 0 */
 void ngx_adm_observe(ngx_adm_histogram_e histogram, ngx_uint_t label,
     uint64_t n);
 

@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * In the time that they were told each of them comes once, about: then they are
- * counted, and are told another one.  It gets shorter step by step, as of those
- * who were told a longer one only a part has come in a shorter one.
+ * In the time that they were told each of the people comes about once: then it
+ * is known how many they are, and they are told another time.  A time gets
+ * shorter step by step: in a shorter one only a part comes of people who were
+ * told the longer one.
  */
 
 
@@ -32,7 +33,7 @@ ngx_adm_crowd_wait(ngx_adm_crowd_t *crowds, uint32_t key, ngx_msec_t now,
 
     if (elapsed >= crowd->wait * 1000) {
 
-        /* it may have been longer: then by how many came in a second */
+        /* it may have taken longer: then it goes by how many came a second */
 
         people = (uint64_t) crowd->n * crowd->wait * 1000 / elapsed;
         wait = (ngx_uint_t) ((people + rate - 1) / rate);
@@ -56,7 +57,7 @@ ngx_adm_crowd_wait(ngx_adm_crowd_t *crowds, uint32_t key, ngx_msec_t now,
         return crowd->wait;
     }
 
-    /* who came together is not to come together again */
+    /* people who came together are not to come together again */
 
     wait = crowd->wait / 2 + ngx_random() % (crowd->wait + 1);
     wait = ngx_max(wait, NGX_ADM_CROWD_MIN);

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Without the C library's mathematics, which NGINX is not linked with.
+ * The mathematics are done by hand, as NGINX is not linked with the C
+ * library's.
  */
 
 
@@ -12,13 +13,14 @@
 #include "forecast.h"
 
 
-#define NGX_ADM_PACE_US     10000000     /* of an interval */
-#define NGX_ADM_PACE_FADE   0.94         /* from one to the next */
-#define NGX_ADM_PACE_FEW    0.0625       /* square of the spread, of one
-                                            interval more, in place of what
-                                            is not known */
-#define NGX_ADM_PACE_DRIFT  0.0004       /* of what changes all the same */
-#define NGX_ADM_PACE_TENTH  1.28         /* spreads, beyond which is a tenth */
+#define NGX_ADM_PACE_US     10000000     /* us of an interval */
+#define NGX_ADM_PACE_FADE   0.94         /* weight of an interval in the next */
+#define NGX_ADM_PACE_FEW    0.0625       /* square of the spread of an
+                                            interval, in place of intervals
+                                            that are missing */
+#define NGX_ADM_PACE_DRIFT  0.0004       /* part that changes in any case */
+#define NGX_ADM_PACE_TENTH  1.28         /* spreads beyond which there is a
+                                            tenth */
 #define NGX_ADM_PACE_MAX    864000000.0  /* s */
 
 
@@ -72,7 +74,7 @@ void
 ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
     ngx_adm_range_t *range)
 {
-    double  n, a, time, leave, gone, part, spread;
+    double  n, a, time, first, leave, gone, part, spread;
 
     a = (double) ngx_max(rate, 1) / 1000;
     n = (double) ngx_max(people, 0);
@@ -84,14 +86,14 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
 
     if (leave > 0 && time > 0) {
 
-        /* how many leave is known by as many as did */
+        /* the more have left, the better it is known how many leave */
 
         part = ngx_adm_root(1 / (1 + pace->gone) + 0.01);
 
         part = 1 - ngx_adm_forecast_time(n, a, leave * (1 + part)) / time;
         spread += part * part;
 
-        /* and it is chance who of those ahead do */
+        /* who of those ahead leave is left to chance */
 
         gone = ngx_max(n - a * time, 0);
         spread += gone / (n * n);
@@ -99,15 +101,23 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
 
     spread = 1 + NGX_ADM_PACE_TENTH * ngx_adm_root(spread);
 
+    /* the first of them passes at any time within the next step: where there
+       are few it is by half of one that the last waits less */
+
+    first = ngx_adm_forecast_time(ngx_max(n - 0.5, 0), a, leave);
+
     range->wait = (int64_t) time;
     range->wait += ((double) range->wait < time);
-    range->low = (int64_t) (time / spread);
+    range->low = (int64_t) (first / spread);
     range->high = (int64_t) (time * spread);
     range->high += ((double) range->high < time * spread);
 }
 
 
-/* n people of whom "rate" pass a second, and that share of the rest leaves */
+/*
+ * s for n people, of whom "rate" pass a second while that share of the rest
+ * leaves
+ */
 
 static double
 ngx_adm_forecast_time(double people, double rate, double leave)
@@ -125,8 +135,9 @@ ngx_adm_forecast_time(double people, double rate, double leave)
 
 
 /*
- * The square of how far the rate over that time is from what was measured, as
- * a part of it: neighbours are alike, so that there is less to go by.
+ * The square of how far the rate over that time may be from the measured one,
+ * as a part of it.  Neighbouring intervals are alike, so there is less to go
+ * by.
  */
 
 static double

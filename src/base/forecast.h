@@ -15,39 +15,39 @@
 #include <ngx_core.h>
 
 
-/* how a line went: zeroed, nothing is known of it */
+/* how a line went; zeroed: nothing is known */
 typedef struct {
-    int64_t  us;             /* of the interval that is not over */
-    int64_t  passed;         /* people meanwhile, in 1/1000, */
-    int64_t  left;           /* people who left it, less those who came back */
-    double   stood;          /* and people times us who were in it */
+    int64_t  us;             /* of the interval that goes on */
+    int64_t  passed;         /* people in that time, in 1/1000, */
+    int64_t  left;           /* people who left, less those who came back */
+    double   stood;          /* people times us that they were in it */
 
-    /* of those before, the last one counting most: how many, */
+    /* sums over intervals before, later ones counting more: of intervals, */
     double   n;
-    double   sum;            /* passed a second, */
+    double   sum;            /* of people passed a second, */
     double   squares;
-    double   pairs;          /* by that of the one before, */
+    double   pairs;          /* of each by the one before, */
     double   last;
-    double   gone;           /* who left, */
+    double   gone;           /* people who left, */
     double   stay;           /* and people times seconds */
 } ngx_adm_pace_t;
 
 
 typedef struct {
     int64_t  wait;           /* s */
-    int64_t  low;            /* as likely as 1 in 10 it is less, */
+    int64_t  low;            /* with 1 in 10 chances it is less, */
     int64_t  high;           /* or more */
 } ngx_adm_range_t;
 
 
-/* so many us in which "stood" people were in the line; passed in 1/1000 */
+/* "stood" people were in the line for so many us; passed in 1/1000 */
 void ngx_adm_pace_note(ngx_adm_pace_t *pace, int64_t us, int64_t passed,
     int64_t left, int64_t stood);
 
-/* how many pass a second, in 1/1000; 0: that is not known yet */
+/* people who pass a second, in 1/1000; 0: not known yet */
 int64_t ngx_adm_pace_rate(ngx_adm_pace_t *pace);
 
-/* of the last of so many people, at that rate (1/1000 a second, not 0) */
+/* for the last of so many people, at that rate (1/1000 a second, not 0) */
 void ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
     ngx_adm_range_t *range);
 

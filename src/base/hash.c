@@ -84,7 +84,7 @@ ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len)
         ngx_adm_hash_word(&s, word);
     }
 
-    /* what is left, and the length: no text is the beginning of another */
+    /* the rest, and the length: so no text goes on where another one ends */
 
     ngx_memzero(rest, sizeof(uint64_t));
 
@@ -105,8 +105,8 @@ ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len)
 
 
 /*
- * What differs in a word moves to the lower half, and is multiplied by what
- * nobody knows: there is no other word that makes up for it whatever the key.
+ * A difference in a word moves to the lower half, and is multiplied by what
+ * nobody knows: so no other word makes up for it whatever the key is.
  */
 
 #define ngx_adm_hash_mix(hash, word, secret)                                  \

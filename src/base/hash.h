@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * SipHash-2-4: a hash of what clients choose.  Without its key nobody finds
- * two texts with the same one, and it takes a tenth of the time of SHA-1.
+ * SipHash-2-4, a hash for texts that clients choose.  Without the key nobody
+ * finds two with the same hash, and it takes a tenth of the time of SHA-1.
  */
 
 
@@ -24,13 +24,13 @@ typedef struct {
 /* a random key; NGX_ERROR: OpenSSL has no random numbers */
 ngx_int_t ngx_adm_hash_key(ngx_adm_hash_key_t *key);
 
-/* the same on one host alone: it goes by the order of the host's bytes */
+/* the same only on hosts with this order of bytes */
 uint64_t ngx_adm_hash(ngx_adm_hash_key_t *key, u_char *data, size_t len);
 
 
 /*
- * A few instructions, for what nobody gains much by: without the key nobody
- * knows two texts with the same one, but it is no SipHash.
+ * A few instructions, for what there is little to gain by.  Without the key
+ * nobody knows two texts with the same hash, but it is no SipHash.
  */
 uint32_t ngx_adm_hash_quick(ngx_adm_hash_key_t *key, u_char *data,
     size_t len);

@@ -40,7 +40,7 @@ ngx_adm_verdict_row(ngx_adm_verdict_e verdict, const char *reason,
 
     row = verdict;
 
-    /* another text lies outside, if only by its offset */
+    /* any other text is outside, if only by its offset */
 
     offset = (uintptr_t) reason - (uintptr_t) ngx_adm_reasons;
 

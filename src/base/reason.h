@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The verdicts on requests, and why a request is denied or let pass unasked, or
- * a token refused: all the texts there are, but for the categories of rate
- * limits.  A reason is passed on as its text, and is counted by its number.
+ * The verdicts on requests, and why a request is denied or let pass unasked,
+ * or a token refused: all texts for that, but for the categories of rate
+ * limits.  A reason is handed on as its text, and counted by its number.
  */
 
 
@@ -28,7 +28,7 @@ typedef enum {
     NGX_ADM_VERDICTS } ngx_adm_verdict_e;
 
 
-#define NGX_ADM_REASON_LEN  48   /* the longest, with its null, is shorter */
+#define NGX_ADM_REASON_LEN  48   /* more than the longest has, with its null */
 
 
 #define NGX_ADM_REASON_LIST(reason)                                           \
@@ -116,26 +116,26 @@ extern ngx_str_t  ngx_adm_verdicts[];
 extern const char  ngx_adm_reasons[NGX_ADM_REASONS] [NGX_ADM_REASON_LEN];
 
 
-/* its text */
+/* the text of a reason */
 #define ngx_adm_reason(name)                                                  \
     ngx_adm_reasons[NGX_ADM_REASON_##name]
 
 
 /*
  * Requests are counted in rows: one for each verdict, and for each reason of
- * the two tiers, twice, since with a dry run they go on all the same.  Row 0,
- * which no verdict has, is of requests that a trusted edge had pass; those of
- * tier 1 for the reasons KEYS and FLOOD, which it never has, are of errors.
+ * the two tiers, all of it twice, since in a dry run requests go on.  Row 0,
+ * which no verdict has, is for requests that a trusted edge let pass.  Rows of
+ * tier 1 for the reasons KEYS and FLOOD, which it never has, are for errors.
  */
 #define NGX_ADM_VERDICT_ROWS  (2 * NGX_ADM_ROWS)
 #define NGX_ADM_ROWS                                                          \
     (NGX_ADM_VERDICTS + 2 * NGX_ADM_REASONS)
 
-/* the row of a request; a reason is a text of these, another one, or NULL */
+/* the row of a request; reason: one of these texts, another, or NULL */
 ngx_uint_t ngx_adm_verdict_row(ngx_adm_verdict_e verdict, const char *reason,
     ngx_uint_t dry_run);
 
-/* which one it is: reason is the number of a text */
+/* the verdict and reason (its number) of a row */
 void ngx_adm_row_verdict(ngx_uint_t row, ngx_adm_verdict_e *verdict,
     ngx_adm_reason_e *reason);
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Neither an offset nor a day is left to be guessed: what has no offset, or is
- * a 30th of February or a 61st second, is refused.
+ * Nothing is guessed: a time without offset, a 30th of February or a 61st
+ * second is refused.
  */
 
 
@@ -82,7 +82,10 @@ ngx_adm_rfc3339_read(ngx_str_t *text, int64_t *us)
 }
 
 
-/* n digits, and what follows them, in either case; NGX_ERROR: there is not */
+/*
+ * reads n digits and what follows them, in either case; NGX_ERROR: it is not
+ * there
+ */
 
 static ngx_int_t
 ngx_adm_rfc3339_number(u_char **p, u_char *last, size_t n, u_char end)
@@ -110,7 +113,7 @@ ngx_adm_rfc3339_number(u_char **p, u_char *last, size_t n, u_char end)
 }
 
 
-/* less than a day, plus or minus; NGX_DECLINED: there is none */
+/* less than a day, either way; NGX_DECLINED: there is none */
 
 static ngx_int_t
 ngx_adm_rfc3339_offset(u_char *p, u_char *last, ngx_int_t *minutes)
@@ -144,12 +147,12 @@ ngx_adm_rfc3339_offset(u_char *p, u_char *last, ngx_int_t *minutes)
 }
 
 
-/* since 1970-01-01, of the Gregorian calendar */
+/* days since 1970-01-01, in the Gregorian calendar */
 
 static int64_t
 ngx_adm_rfc3339_days(ngx_int_t year, ngx_int_t month, ngx_int_t day)
 {
-    /* years begin in March, so that a leap day is the last one */
+    /* years begin in March here, so that a leap day is their last */
 
     if (month <= 2) {
         month += 12;

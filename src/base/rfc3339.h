@@ -19,13 +19,13 @@
 
 
 /*
- * us since 1970, of a text as "2026-12-24T20:00:00+09:00" or
- * "2026-12-24T11:00:00.5Z", up to the year 2199; what is finer than a us is
- * left out.  NGX_DECLINED: it is no such text.
+ * Reads a text such as "2026-12-24T20:00:00+09:00" or
+ * "2026-12-24T11:00:00.5Z", up to the year 2199, into us since 1970; parts of
+ * a us are dropped.  NGX_DECLINED: it is no such text.
  */
 ngx_int_t ngx_adm_rfc3339_read(ngx_str_t *text, int64_t *us);
 
-/* of such a time, in UTC, with a fraction if it has one; returns its end */
+/* puts such a time, in UTC, with a fraction if it has one; returns its end */
 u_char *ngx_adm_rfc3339_put(u_char *p, int64_t us);
 
 

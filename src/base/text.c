@@ -25,7 +25,7 @@ static const char  ngx_adm_pairs[] = "0001020304050607080910111213141516171819"
 
 
 /*
- * Two at a time, from the last: the clocks of a script's arguments have
+ * Two digits at a time, from the last: clocks among a script's arguments have
  * sixteen.
  */
 
@@ -143,7 +143,9 @@ ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args)
 
         default:
 
-            /* which arguments are left is not known: the rest is as it is */
+            /*
+             * which arguments are left can't be known: puts the rest as it is
+             */
 
             return ngx_adm_put_text(p, last, percent, ngx_strlen(percent));
         }
@@ -227,7 +229,7 @@ ngx_adm_base64url(u_char *dst, ngx_str_t *src, size_t *len)
 
         bad |= ngx_adm_base64url_group(bytes, last, table);
 
-        /* bits that make no whole byte are 0 */
+        /* bits that do not fill a byte have to be 0 */
 
         if (bytes[n - 1]) {
             return NGX_DECLINED;
@@ -242,7 +244,10 @@ ngx_adm_base64url(u_char *dst, ngx_str_t *src, size_t *len)
 }
 
 
-/* four characters are three bytes; returns 0x80 and more if some are none */
+/*
+ * four characters make three bytes; returns 0x80 or more if one of them is
+ * wrong
+ */
 
 static ngx_inline u_char
 ngx_adm_base64url_group(u_char *dst, u_char *src, u_char *table)

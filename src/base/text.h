@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Comparing texts, and writing what each request has to write.  NGINX's own
- * ngx_sprintf() goes through its format byte by byte, which was much of what
- * an answer of the queue cost.
+ * ngx_sprintf() reads its format byte by byte, which was much of what an
+ * answer of the queue cost.
  */
 
 
@@ -28,7 +28,7 @@ ngx_adm_str_same(ngx_str_t *a, ngx_str_t *b)
 }
 
 
-/* whether a text is that of a literal */
+/* whether a text is the same as a literal */
 #define ngx_adm_str_is(s, literal)                                            \
     ((s)->len == sizeof(literal) - 1                                          \
      && ngx_memcmp((s)->data, literal, sizeof(literal) - 1) == 0)
@@ -52,7 +52,7 @@ ngx_adm_digits(uint64_t n)
 }
 
 
-/* each returns where the text ends */
+/* these return where the text ends */
 
 /* at most NGX_INT64_LEN bytes; most numbers have one digit or two */
 static ngx_inline u_char *
@@ -72,25 +72,27 @@ ngx_adm_put_number(u_char *p, int64_t n)
     return p;
 }
 
-/* in an array of numbers: there is none */
+/* marks a number that there is not, in an array */
 #define NGX_ADM_NO_NUMBER_BYTE  0x80
 #define NGX_ADM_NO_NUMBER       ((int64_t) 0x8080808080808080)
 
-/* texts of those of n numbers that there are, in so many NGX_INT64_LEN */
+/* puts those of n numbers that there are, each in NGX_INT64_LEN bytes */
 void ngx_adm_put_numbers(u_char *p, int64_t *number, ngx_uint_t n,
     ngx_str_t *text);
 
 /*
- * As ngx_slprintf(), with %V, %L, %ui and %s only (t/papers/source.t), and %N:
- * a number as %L, or null below 0; what does not fit before last is left out.
+ * As ngx_slprintf(), with only %V, %L, %ui and %s (t/papers/source.t), and %N:
+ * a number as %L, or null if below 0.  What does not fit before last is left
+ * out.
  */
 u_char *ngx_adm_put(u_char *p, u_char *last, const char *format, ...);
 u_char *ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args);
 
 /*
  * base64url without padding, in its one canonical form: NGINX's own decoder
- * also takes padding and stray bits, so that a token had several spellings.
- * dst has room for 3 bytes per 4 characters begun.  NGX_DECLINED: it is none.
+ * also takes padding and stray bits, by which a token would have several
+ * spellings. dst has room for 3 bytes for every 4 characters begun.
+ * NGX_DECLINED: it is none.
  */
 ngx_int_t ngx_adm_base64url(u_char *dst, ngx_str_t *src, size_t *len);
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The version of the module, which NGINX's log tells at each start, /metrics,
- * and `strings` of the file.  CHANGELOG.md and debian/changelog begin with the
- * same one.
+ * The version of the module, which NGINX's log tells at each start, and so do
+ * /metrics and `strings` of the file.  CHANGELOG.md and debian/changelog begin
+ * with the same one.
  */
 
 

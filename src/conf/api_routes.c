@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * All calls of the HTTP APIs.  Whoever adds one adds a line here and has a
- * handler get it; http/api.h says what the fields are.
+ * All calls of the HTTP APIs, a row each; http/api.h says what the fields are.
  */
 
 

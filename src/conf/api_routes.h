@@ -18,15 +18,15 @@
 #include "../http/api.h"
 
 
-/* admission_queue_api, and the same with "admin=on" */
+/* of admission_queue_api, and of the same with "admin=on" */
 extern const ngx_adm_route_t  ngx_adm_queue_routes[];
 extern const ngx_adm_route_t
     ngx_adm_queue_admin_routes[];
 
-/* admission_vwr_api */
+/* of admission_vwr_api */
 extern const ngx_adm_route_t  ngx_adm_room_routes[];
 
-/* admission_admin_api */
+/* of admission_admin_api */
 extern const ngx_adm_route_t  ngx_adm_admin_routes[];
 
 

@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Values of the keys of an event's line that say what its backend is to be
- * held to.
+ * Keys of an event's line that say what its backend is held to.
  */
 
 

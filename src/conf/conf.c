@@ -32,6 +32,8 @@ static ngx_int_t ngx_adm_derive(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
     const char *label);
 static void ngx_adm_check_keys(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf);
 static char *ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf);
+static char *ngx_adm_lacks(ngx_conf_t *cf, const char *what,
+    const char *needs);
 
 
 void *
@@ -239,7 +241,7 @@ ngx_adm_merge_secrets(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 
         conf->secrets[i] = prev->secrets[i];
 
-        /* each server asks a location of its own */
+        /* each server has the locations of its own asked */
 
         if (conf->secrets[i] && server) {
             conf->secrets[i] = ngx_adm_secret_inherit(cf, conf->secrets[i]);
@@ -358,7 +360,7 @@ ngx_adm_merge_verifiers(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 }
 
 
-/* locations that inherit their secrets share what is derived of them */
+/* locations that inherit their secrets share what is derived from them */
 
 static ngx_int_t
 ngx_adm_derive(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
@@ -383,7 +385,9 @@ ngx_adm_derive(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 }
 
 
-/* an answer that does not fit is none: key sets with certificates are long */
+/*
+ * a larger answer counts for nothing, and key sets with certificates are long
+ */
 
 static void
 ngx_adm_check_keys(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
@@ -419,7 +423,7 @@ ngx_adm_check_keys(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
 }
 
 
-/* what a location needs to work at all, said by "nginx -t" */
+/* what a location needs to work at all, for "nginx -t" to say */
 
 static char *
 ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
@@ -456,7 +460,7 @@ ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
                && !ngx_adm_keyring_signs(conf->secrets[NGX_ADM_SECRET_TIER2]))
     {
         what = "admission_secret tier2 alg=";
-        needs = "\"admission_secret tier2\" without \"alg=\", which signs,";
+        needs = "\"admission_secret tier2\" without \"alg=\", which signs";
 
     } else if (conf->user->source == NGX_ADM_USER_VISITOR && !tier1)
     {
@@ -494,14 +498,12 @@ ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
     }
 
     if (what) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "\"%s\" needs %s in the same "
-                      "location, or above it", what, needs);
-        return NGX_CONF_ERROR;
+        return ngx_adm_lacks(cf, what, needs);
     }
 
     /*
-     * A secret of tier 2 alone: $admission_event says what an entry token
-     * does, anywhere, and whether that has ended is in the zone.
+     * A secret of tier 2 is enough: $admission_event says, anywhere, what an
+     * entry token does, and the zone has whether that token has ended.
      */
 
     if (user
@@ -517,6 +519,24 @@ ngx_adm_require(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
     }
 
     return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_adm_lacks(ngx_conf_t *cf, const char *what, const char *needs)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_http_core_srv_conf_t  *cscf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "\"%s\" needs %s; there is none "
+                  "in %s%V%sthe server in %s:%ui, nor above", what, needs,
+                  clcf->name.len ? "location \"" : "", &clcf->name,
+                  clcf->name.len ? "\" of " : "", cscf->file_name, cscf->line);
+
+    return NGX_CONF_ERROR;
 }
 
 

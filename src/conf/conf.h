@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How configuration comes about: directives set it, it is merged, and completed
- * when all of it is known.  For the module's table of directives and its
- * context; what configuration means is in settings.h.
+ * How configuration comes about: directives set it, it is merged, and it is
+ * completed when all of it is known.  For the module's table of directives and
+ * its context; settings.h says what configuration means.
  */
 
 
@@ -22,7 +22,7 @@
 void *ngx_adm_create_main_conf(ngx_conf_t *cf);
 char *ngx_adm_init_main_conf(ngx_conf_t *cf, void *conf);
 
-/* after all is merged, if the module is in use: what was not said */
+/* when all is merged, if the module is in use: sets what no directive said */
 char *ngx_adm_complete_main_conf(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
 
 void *ngx_adm_create_srv_conf(ngx_conf_t *cf);
@@ -30,7 +30,7 @@ void *ngx_adm_create_loc_conf(ngx_conf_t *cf);
 char *ngx_adm_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
 
 
-/* what directives set; of settings that are of no type of NGINX's own */
+/* directives whose settings are of no type that NGINX has */
 char *ngx_adm_set_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_redis(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_events(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
@@ -50,10 +50,10 @@ char *ngx_adm_set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_streams(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_adm_set_health(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
-/* where a denial leads to: a value with variables, or an address, or "" */
+/* an address for denials: a value with variables, a constant, or "" */
 char *ngx_adm_set_target(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
-/* a content handler, the NGX_ADM_CONTENT_* that cmd->offset is */
+/* a content handler; cmd->offset is its NGX_ADM_CONTENT_* */
 char *ngx_adm_set_content(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 

@@ -20,10 +20,13 @@
 #include "parse.h"
 
 
-/* series an event has: up to 32, so that this is 1,600 of them */
+/* of 32 series at most each: 1,600 series */
 #define NGX_ADM_METRICS_EVENTS  50
 
-/* at 1r/h its ns stay below 2^63, with the time since the host started */
+/*
+ * at 1r/h the ns of so many stay below 2^63, with the time since the host
+ * started
+ */
 #define NGX_ADM_INTAKE_BURST_MAX  1000000
 
 
@@ -31,7 +34,7 @@
 #define NGX_ADM_STREAMS_MAX  10000000
 
 
-/* what those of an API say */
+/* parameters of an API's directive */
 typedef struct {
     ngx_adm_rate_t          rate;
     int64_t                 burst;
@@ -114,7 +117,7 @@ static ngx_adm_params_t  ngx_adm_streams_set = {
     0 };
 
 
-/* by NGX_ADM_CONTENT_* */
+/* handlers, by NGX_ADM_CONTENT_* */
 
 static const struct {
     ngx_http_handler_pt     handler;
@@ -170,8 +173,8 @@ ngx_adm_content_take(ngx_conf_t *cf, ngx_command_t *cmd,
 
 
 /*
- * What "if" and "limit_except" enclose is a location without a name, which
- * answers as the one around it does, unless it has a handler of its own.
+ * "if" and "limit_except" enclose a location without a name.  It answers as
+ * the one around it does, unless it has a handler of its own.
  */
 
 char *
@@ -286,7 +289,7 @@ ngx_adm_set_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* reads the parameters, of which a rate and its "burst=" are the intake's */
+/* reads the parameters; a rate and "burst=" are those of an intake */
 
 static char *
 ngx_adm_intake(ngx_conf_t *cf, ngx_command_t *cmd, ngx_adm_loc_conf_t *lcf,
@@ -328,7 +331,7 @@ ngx_adm_intake(ngx_conf_t *cf, ngx_command_t *cmd, ngx_adm_loc_conf_t *lcf,
     intake->step = 0;
 
     if (args->rate.n) {
-        /* rounded up, so that it is never more than the rate */
+        /* rounded up, so that no more than the rate gets through */
         intake->step = ((int64_t) args->rate.unit * NGX_ADM_NS
                         + args->rate.n - 1)
                        / args->rate.n;
@@ -343,7 +346,7 @@ ngx_adm_intake(ngx_conf_t *cf, ngx_command_t *cmd, ngx_adm_loc_conf_t *lcf,
 }
 
 
-/* all places where they are shown name the same events */
+/* every location with metrics names the same events */
 
 char *
 ngx_adm_set_metrics(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * admission_cookie.
+ * admission_cookie: which attributes the module's cookies have.
  */
 
 
@@ -24,7 +24,7 @@ static ngx_int_t ngx_adm_param_samesite(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 
 
-/* cookies as they are without admission_cookie, by token kind */
+/* cookies without admission_cookie, by kind of token */
 
 ngx_adm_cookie_conf_t  ngx_adm_cookie_defaults[] = {
 
@@ -144,8 +144,8 @@ ngx_adm_set_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * What the prefix of a name promises the browser looks for, in any case of the
- * letters, and drops the cookie without a word.  So "secure=auto" is "on".
+ * By the prefix of a name, in any case, browsers expect attributes, and
+ * without these drop the cookie silently.  So "secure=auto" becomes "on".
  */
 
 static ngx_int_t
@@ -208,7 +208,7 @@ ngx_adm_cookie_prefix(ngx_conf_t *cf, ngx_adm_cookie_conf_t *cookie)
 }
 
 
-/* of two under one name one would be lost */
+/* of two kinds of cookies under one name one would be lost */
 
 char *
 ngx_adm_cookies_differ(ngx_conf_t *cf, ngx_adm_loc_conf_t *lcf)
@@ -235,7 +235,7 @@ ngx_adm_cookies_differ(ngx_conf_t *cf, ngx_adm_loc_conf_t *lcf)
 }
 
 
-/* a token of RFC 9110, 5.6.2: what the name of a cookie may be */
+/* the name of a cookie: a token of RFC 9110, 5.6.2 */
 
 static ngx_int_t
 ngx_adm_param_name(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
@@ -260,7 +260,7 @@ ngx_adm_param_name(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 }
 
 
-/* the value of a cookie's attribute: RFC 6265, 4.1.1; post: how it begins */
+/* the value of an attribute: RFC 6265, 4.1.1; post: how it has to begin */
 
 static ngx_int_t
 ngx_adm_param_attribute(ngx_conf_t *cf, ngx_adm_param_t *param,

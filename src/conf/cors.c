@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * admission_cors: whose scripts may call, by their origins.
+ * admission_cors: origins whose scripts may call the APIs.
  */
 
 

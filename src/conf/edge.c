@@ -25,7 +25,7 @@ static ngx_adm_edge_conf_t  ngx_adm_edge_off = {
     ngx_null_string, NULL };
 
 
-/* that the module reads: taken out, they would say nothing to it any more */
+/* headers that the module reads itself: taken out they would tell it nothing */
 
 static ngx_str_t  ngx_adm_edge_taken[] = {
     ngx_string("x-vwr-token"),
@@ -57,7 +57,7 @@ static ngx_str_t  ngx_adm_edge_taken[] = {
     (sizeof(ngx_adm_edge_taken) / sizeof(ngx_str_t))
 
 
-/* a line more of the same header is one more secret, so as to change it */
+/* another line with the same header adds a secret, for changing it */
 
 char *
 ngx_adm_set_trusted_edge(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -119,8 +119,8 @@ ngx_adm_set_trusted_edge(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * NGINX keeps pointers to the headers that it reads itself, so that taking
- * those out of the list would hide them from nobody.
+ * NGINX keeps pointers to headers that it reads itself: taking those out of
+ * the list would hide them from nobody.
  */
 
 static char *
@@ -189,7 +189,9 @@ ngx_adm_edge_secret(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,
         return NGX_CONF_ERROR;
     }
 
-    /* what no header can be would never be trusted, and nobody told why */
+    /*
+     * with a character that no header can have it would never match, silently
+     */
 
     for (i = 0; i < secret.len; i++) {
         if (secret.data[i] <= ' ' || secret.data[i] >= 0x7f) {
@@ -243,7 +245,7 @@ ngx_adm_edge_merge(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
 }
 
 
-/* before a location is known, the header goes whatever that will be */
+/* the header is taken out before a location is known, whatever that will be */
 
 static ngx_int_t
 ngx_adm_edge_note(ngx_conf_t *cf, ngx_str_t *name)

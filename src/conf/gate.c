@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the gate asks for, and where it sends whom it denies: admission_user,
- * admission_tier1, admission_tier2, admission_deny and the addresses.
+ * What the gate asks for, and where it sends those whom it denies:
+ * admission_user, admission_tier1, admission_tier2, admission_deny and the
+ * addresses.
  */
 
 
@@ -26,7 +27,7 @@ static ngx_int_t ngx_adm_param_methods(ngx_conf_t *cf, ngx_adm_param_t *param,
     ngx_str_t *value, void *field);
 
 
-/* where no level says another */
+/* where no level has the directive */
 
 ngx_adm_user_conf_t  ngx_adm_user_default = {
     NGX_ADM_USER_OFF,
@@ -53,7 +54,7 @@ ngx_adm_tier2_conf_t  ngx_adm_tier2_default = {
     0, 1, 1, 0 };
 
 
-/* the end of a list is what a value with variables is */
+/* the end of a list of names stands for a value with variables */
 
 static ngx_conf_enum_t  ngx_adm_user_sources[] = {
     { ngx_string("off"), NGX_ADM_USER_OFF },
@@ -85,7 +86,7 @@ static ngx_conf_enum_t  ngx_adm_deny_modes[] = {
 };
 
 
-/* event= of both tiers: is one required? */
+/* event= of both tiers: whether one is required */
 
 static ngx_conf_enum_t  ngx_adm_tier_events[] = {
     { ngx_string("any"), 0 },

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The directive admission_rate_limit.
+ * admission_rate_limit: the windows of a category.
  */
 
 
@@ -15,25 +15,27 @@
 #include "parse.h"
 
 
-/* a window of the counter: requests * ms stays below 2^53, which Lua counts
-   exactly */
+/*
+ * a counter's requests * ms has to stay below 2^53, where Lua's numbers are
+ * exact
+ */
 #define NGX_ADM_QUOTA_MAX     NGX_ADM_RATE_MAX
 #define NGX_ADM_WINDOW_MAX    86400          /* s */
 
 #define NGX_ADM_CATEGORY_MAX  64
 
-/* up to so many requests a window each is remembered, 100 bytes or so */
+/* up to so many requests in a window each is remembered, in about 100 bytes */
 #define NGX_ADM_LOG_MAX       200
 
 
-/* what the directive says, before the limit is made of it */
+/* parameters, before the limit is made of them */
 typedef struct {
     ngx_adm_rate_t                    rate;
-    ngx_uint_t                        window;       /* s, 0: not said */
+    ngx_uint_t                        window;       /* s; 0: not given */
     ngx_http_complex_value_t         *key;
     int64_t                           ipv6_prefix;
-    ngx_uint_t                        algorithm;    /* NGX_CONF_UNSET_UINT: not
-                                                       said */
+    ngx_uint_t                        algorithm;    /* NGX_CONF_UNSET_UINT:
+                                                       not given */
     ngx_uint_t                        fail;
     ngx_uint_t                        dry_run;
 } ngx_adm_limit_args_t;
@@ -222,7 +224,7 @@ ngx_adm_param_key(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 }
 
 
-/* the window is the unit of the rate, or so many of it, or a part */
+/* the window is the rate's unit, several of these, or a part of one */
 
 static char *
 ngx_adm_limit_finish(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -265,7 +267,7 @@ ngx_adm_limit_finish(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* what does not change from one request to the next */
+/* texts that are the same for all requests */
 
 static char *
 ngx_adm_limit_texts(ngx_conf_t *cf, ngx_adm_limit_conf_t *limit)
@@ -301,7 +303,10 @@ ngx_adm_limit_texts(ngx_conf_t *cf, ngx_adm_limit_conf_t *limit)
 }
 
 
-/* whether the last limit has the window of another one: it would not count */
+/*
+ * whether a limit has the same window as an earlier one, and so would not
+ * count
+ */
 
 static ngx_uint_t
 ngx_adm_limit_twice(ngx_adm_loc_conf_t *lcf)
@@ -345,9 +350,9 @@ ngx_adm_is_category(ngx_str_t *name)
 
 
 /*
- * A category may stand in several places: its clients have one budget for
- * all of them.  That makes sense if they agree on the window: of two that do
- * not, each forgets what the other one counted.
+ * A category may stand in several places, and has one budget for a client in
+ * all of them.  So they have to agree on the window: of two that do not, each
+ * would forget what the other has counted.
  */
 
 static ngx_adm_category_t *

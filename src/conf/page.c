@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * admission_page: which of the pages, from what file, and what it calls.
+ * admission_page: which page, from which file, and what it calls.
  */
 
 
@@ -164,8 +164,8 @@ ngx_adm_set_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * Takes the file out of the arguments, the first that is no "name=": that is
- * more likely misspelled than a file's name.
+ * Takes the file out of the arguments: the first that is no "name=", which
+ * would more likely be a misspelled parameter than a file.
  */
 
 static void

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Readers of what directives say, and how they tell what is wrong.
+ * Readers of what directives say, and messages about what is wrong with it.
  */
 
 

@@ -2,9 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The "admission_redis" directive: its lines put together.
- *
- * Several URLs, or "cluster=on", are seeds of a cluster.
+ * admission_redis: what its lines say together.  Several URLs, or
+ * "cluster=on", are seeds of a cluster.
  */
 
 
@@ -57,7 +56,7 @@ ngx_adm_set_redis(ngx_conf_t *cf, ngx_command_t *cmd, void *parent)
     u.conf = conf;
     u.timeout = NGX_ADM_REDIS_TIMEOUT;
 
-    /* not NULL: it is copied before every key */
+    /* never NULL, since it is copied in front of every key */
 
     ngx_str_set(&u.prefix, "");
 

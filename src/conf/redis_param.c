@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Parameters of the "admission_redis" directive, each of them a "name=value".
+ * Parameters of the "admission_redis" directive: its "name=value" arguments.
  */
 
 
@@ -79,7 +79,7 @@ ngx_adm_redis_set_param(ngx_conf_t *cf, ngx_adm_redis_url_t *u, ngx_str_t *arg)
             name.len = equals - arg->data;
         }
 
-        /* it may have been meant as a URL */
+        /* perhaps meant as a URL, with a password in it */
 
         at = (u_char *) strrchr((char *) arg->data, '@');
 

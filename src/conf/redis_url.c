@@ -50,7 +50,7 @@ ngx_adm_redis_is_url(ngx_str_t *arg)
     p = arg->data;
     last = p + arg->len;
 
-    /* a scheme, so that "prefix=a://b" is none */
+    /* only what looks like a scheme, so "prefix=a://b" is no URL */
 
     while (p < last
            && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
@@ -109,7 +109,9 @@ ngx_adm_redis_set_url(ngx_conf_t *cf, ngx_adm_redis_url_t *u, ngx_str_t *arg)
 }
 
 
-/* the URL as messages show it; the name is the same, without the scheme */
+/*
+ * sets the URL as messages show it, and the name: the same without the scheme
+ */
 
 static char *
 ngx_adm_redis_show(ngx_conf_t *cf, ngx_adm_redis_url_t *u)
@@ -296,7 +298,7 @@ ngx_adm_redis_parse_unix(ngx_conf_t *cf, ngx_adm_redis_url_t *u,
 }
 
 
-/* takes "user:password@" off the front of what comes after the scheme */
+/* takes "user:password@" off what follows the scheme */
 
 static char *
 ngx_adm_redis_parse_userinfo(ngx_conf_t *cf, ngx_adm_redis_url_t *u,
@@ -399,8 +401,8 @@ ngx_adm_redis_unescape(ngx_conf_t *cf, ngx_str_t *dst, u_char *p, u_char *last)
 
 
 /*
- * A host name that cannot be found now is an error only if there is no
- * "resolver", which may come later in the configuration.
+ * A host name that can't be found now is an error only without a "resolver",
+ * which may come later in the configuration.
  */
 
 static char *

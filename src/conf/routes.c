@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What "nginx -t" warns of when it has seen all locations: the way that a
- * call comes by decides what is asked of who joins the queue, so that one
- * location may open what the others close.
+ * What "nginx -t" warns of when it has seen all locations.  Which location a
+ * call comes to decides what is asked of somebody who joins the queue, so one
+ * location may leave open what others close.  And half a configuration, which
+ * lets everybody pass, or nobody.
  */
 
 
@@ -15,7 +16,7 @@
 #include "parse.h"
 
 
-/* a location, or a server as such: then without a name */
+/* a location; or a server itself, without a name */
 typedef struct {
     ngx_adm_loc_conf_t        *lcf;
     ngx_str_t                  name;
@@ -30,6 +31,7 @@ static ngx_adm_loc_conf_t *ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf,
 static void ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
 static void ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
     ngx_adm_loc_conf_t *queue);
+static void ngx_adm_routes_eventless(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
 static const char *ngx_adm_routes_open(ngx_adm_loc_conf_t *queue,
     ngx_adm_loc_conf_t *gated, const char **then);
 static ngx_uint_t ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf);
@@ -48,21 +50,32 @@ ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
     if (clcf->noname) {
-        /* is as the location around it */
+        /* the same as the location around it */
         return NGX_OK;
     }
 
     mcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_admission_module);
 
     if (conf->content == NGX_ADM_CONTENT_QUEUE) {
+        mcf->asks = 1;
         return ngx_adm_routes_add(cf, &mcf->queues, conf);
     }
 
+    if (conf->content == NGX_ADM_CONTENT_ROOM
+        || conf->content == NGX_ADM_CONTENT_ADMIN)
+    {
+        mcf->asks = 1;
+        return NGX_OK;
+    }
+
     if (conf->content == NGX_ADM_CONTENT_NONE
-        && conf->event
         && (conf->tier1->mode != NGX_ADM_OFF
             || conf->tier2->mode != NGX_ADM_OFF))
     {
+        if (conf->tier1->mode != NGX_ADM_OFF) {
+            mcf->asks = 1;
+        }
+
         return ngx_adm_routes_add(cf, &mcf->gated, conf);
     }
 
@@ -95,8 +108,19 @@ ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
 void
 ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 {
-    ngx_uint_t        i;
+    ngx_uint_t             i;
     ngx_adm_routes_loc_t  *queue;
+
+    if (mcf->redis == NULL && mcf->asks) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "there is no "
+                      "\"admission_redis\": as long as there is none, calls of "
+                      "the queue and of the waiting room get 503, and "
+                      "\"admission_tier1 auto\" lets all requests pass");
+    }
+
+    if (mcf->gated) {
+        ngx_adm_routes_eventless(cf, mcf);
+    }
 
     if (mcf->queues == NULL) {
         return;
@@ -115,7 +139,72 @@ ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 }
 
 
-/* the first location of admission_queue_api of that kind; NULL: none */
+/*
+ * Without admission_event no request names an event.  Where one is required
+ * all are denied; else tier 1 lets them pass, which is meant where it is
+ * inherited and other locations have one.  What a server says its locations may
+ * say otherwise, and most requests come to one.
+ */
+
+static void
+ngx_adm_routes_eventless(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
+{
+    ngx_uint_t             i, named;
+    const char            *tier;
+    ngx_adm_loc_conf_t    *lcf;
+    ngx_adm_routes_loc_t  *gated, *open;
+
+    named = 0;
+    open = NULL;
+
+    gated = mcf->gated->elts;
+
+    for (i = 0; i < mcf->gated->nelts; i++) {
+        lcf = gated[i].lcf;
+
+        if (lcf->event) {
+            named = 1;
+            continue;
+        }
+
+        if (gated[i].name.len == 0) {
+            continue;
+        }
+
+        if (lcf->tier2->mode == NGX_ADM_ON && lcf->tier2->event_required) {
+            tier = "admission_tier2";
+
+        } else if (lcf->tier1->mode != NGX_ADM_OFF
+                   && lcf->tier1->mode != NGX_ADM_VARIABLE
+                   && lcf->tier1->event_required)
+        {
+            tier = "admission_tier1";
+
+        } else {
+            open = lcf->tier1->mode != NGX_ADM_OFF && open == NULL ? &gated[i]
+                                                                   : open;
+            continue;
+        }
+
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"%s\" of location \"%V\" of "
+                      "the server in %s:%ui has no \"admission_event\" here or "
+                      "above: it denies all requests; say which event they "
+                      "are about, or \"event=any\"", tier, &gated[i].name,
+                      gated[i].server->file_name, gated[i].server->line);
+        return;
+    }
+
+    if (open && !named) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"admission_tier1\" of "
+                      "location \"%V\" of the server in %s:%ui has no "
+                      "\"admission_event\" here or above: it lets all requests "
+                      "pass; say which event they are about", &open->name,
+                      open->server->file_name, open->server->line);
+    }
+}
+
+
+/* the first location of admission_queue_api with that "admin="; NULL: none */
 
 static ngx_adm_loc_conf_t *
 ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf, ngx_uint_t admin)
@@ -137,8 +226,8 @@ ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf, ngx_uint_t admin)
 
 
 /*
- * Operators need a location where there is a way to be one; another host may
- * have it, or users', but then this one says so by a warning alone.
+ * Warns only, as another host may have the missing location: of operators, if
+ * there is a way to be one here, or of users.
  */
 
 static void
@@ -172,9 +261,9 @@ ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 
 
 /*
- * Any event may be named to a location of the queue, so its joins are those
- * of all events whose entry tokens it signs; and an entry token passes tier 1
- * as well.
+ * A location of the queue can be asked about any event, so it lets join all
+ * events whose entry tokens it signs; and with an entry token one passes tier
+ * 1, too.
  */
 
 static void
@@ -193,7 +282,9 @@ ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
 
     for (i = 0; i < mcf->gated->nelts; i++) {
 
-        if (!ngx_adm_routes_trusts(gated[i].lcf, queue)) {
+        if (gated[i].lcf->event == NULL
+            || !ngx_adm_routes_trusts(gated[i].lcf, queue))
+        {
             continue;
         }
 
@@ -208,8 +299,9 @@ ngx_adm_routes_joins(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf,
 
 
 /*
- * Why one may join without what the other asks for, and what to do; NULL: one
- * may not, or "admission_tier1 off" says that it is meant.
+ * Why one may join here without what the other location asks for, and what to
+ * do about that; NULL: one may not, or "admission_tier1 off" says that it is
+ * meant.
  */
 
 static const char *
@@ -257,7 +349,7 @@ ngx_adm_routes_bypass(ngx_adm_loc_conf_t *conf)
 }
 
 
-/* do entry tokens from there pass here? */
+/* whether entry tokens that the queue's location signs pass at the gated one */
 
 static ngx_uint_t
 ngx_adm_routes_trusts(ngx_adm_loc_conf_t *gated, ngx_adm_loc_conf_t *queue)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * admission_secret, and where other directives have theirs from.  No message
+ * admission_secret, and where other directives get their secrets.  No message
  * ever shows a secret.
  */
 
@@ -124,7 +124,7 @@ ngx_adm_set_secret(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* they count, and hardly anybody means them to */
+/* blanks count, and hardly anybody means them to */
 
 static void
 ngx_adm_secret_blanks(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,
@@ -145,7 +145,7 @@ ngx_adm_secret_blanks(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,
     len = secret->len;
     what = NULL;
 
-    /* what another format was decoded from has none */
+    /* only where the file's bytes are the secret itself */
 
     if (len == 0 || !ngx_adm_str_is(format, "raw")) {
         return;
@@ -177,7 +177,10 @@ ngx_adm_secret_blanks(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,
 }
 
 
-/* what may follow the secret; NGX_ERROR: something else does, and is told */
+/*
+ * parameters after the secret; NGX_ERROR: something else follows, which is
+ * logged
+ */
 
 static ngx_int_t
 ngx_adm_secret_params(ngx_conf_t *cf, ngx_command_t *cmd, ngx_uint_t kind,
@@ -222,7 +225,7 @@ ngx_adm_secret_params(ngx_conf_t *cf, ngx_command_t *cmd, ngx_uint_t kind,
             return NGX_ERROR;
         }
 
-        /* it may be what comes after a space of the secret */
+        /* not shown: it may be the rest of a secret that has a space in it */
 
         ngx_str_set(&wrong, "...");
 
@@ -246,7 +249,7 @@ ngx_adm_secret_check(ngx_conf_t *cf, ngx_command_t *cmd,
 
     name = &ngx_adm_secret_kinds[kind].name;
 
-    /* who has the public key, as all have, could sign with it */
+    /* whoever has the public key, that is, anybody, could sign with it */
 
     if (kind == NGX_ADM_SECRET_USER && ngx_adm_secret_public(secret)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "the %V secret in \"%V\" "
@@ -280,7 +283,7 @@ ngx_adm_secret_check(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* PEM, or JSON with "kty" or "keys" */
+/* whether a text is PEM, or JSON with "kty" or "keys" */
 
 static ngx_uint_t
 ngx_adm_secret_public(ngx_str_t *secret)
@@ -308,7 +311,7 @@ ngx_adm_secret_public(ngx_str_t *secret)
 
 /*
  * Public keys, by "jwks=", "pem=" or "jwks_uri=".  NGX_DECLINED: the argument
- * is none of them, so it is a secret.
+ * is none of these, and so a secret.
  */
 
 static ngx_int_t
@@ -370,7 +373,7 @@ ngx_adm_secret_keys(ngx_conf_t *cf, ngx_command_t *cmd, ngx_adm_keyring_t *ring)
 }
 
 
-/* a location of the server, which is asked when a request needs to know */
+/* a location of the server, asked when a request needs its keys */
 
 static ngx_int_t
 ngx_adm_secret_location(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -446,9 +449,9 @@ ngx_adm_secret_inherit(ngx_conf_t *cf, ngx_adm_keyring_t *ring)
 
 
 /*
- * A location is known by its server's names and addresses, wherever that is in
- * the files: keys outlive a change of the configuration, and no server takes
- * those of another that stood in its place before.
+ * A location is known by the names and addresses of its server, wherever that
+ * stands in the files: keys outlive a change of the configuration, and no
+ * server gets the keys of another that stood in its place before.
  */
 
 void
@@ -497,7 +500,7 @@ ngx_adm_secret_server(ngx_conf_t *cf)
         id = id * 31 + ngx_adm_keys_id(&name[i].name);
     }
 
-    /* in whatever order they are: that is one of other servers as well */
+    /* summed up in any order, as it also depends on other servers */
 
     port = cmcf->ports ? cmcf->ports->elts : NULL;
 
@@ -513,7 +516,7 @@ ngx_adm_secret_server(ngx_conf_t *cf)
 }
 
 
-/* 0: not there */
+/* 0: the server does not listen there */
 
 static uint64_t
 ngx_adm_secret_listens(ngx_http_conf_addr_t *addr,
@@ -533,7 +536,7 @@ ngx_adm_secret_listens(ngx_http_conf_addr_t *addr,
 
         id = ngx_adm_keys_id(&addr->opt.addr_text);
 
-        /* of servers of one name, others than this one never answer */
+        /* of several servers with one name only one ever answers */
 
         return (addr->opt.default_server && addr->default_server == cscf)
                ? id * 3 : id;
@@ -543,7 +546,7 @@ ngx_adm_secret_listens(ngx_http_conf_addr_t *addr,
 }
 
 
-/* what is as long as a secret may be one, at the wrong place */
+/* not shown: a text as long as a secret may be one, in the wrong place */
 
 static char *
 ngx_adm_secret_invalid(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,

@@ -36,6 +36,7 @@
 #include "../http/user.h"
 #include "../http/user_keys.h"
 #include "../limit/limit.h"
+#include "first.h"
 #include "gate.h"
 
 
@@ -88,8 +89,8 @@ ngx_adm_gate_clean(ngx_http_request_t *r)
 
 
 /*
- * What the server's own "rewrite" makes of the address of an error page
- * ("rewrite ^ /index.php") is not that page but goes on from it.
+ * A server's own "rewrite" may turn the address of an error page into another
+ * one ("rewrite ^ /index.php"), which is not that page but goes on from it.
  */
 
 ngx_int_t
@@ -129,7 +130,7 @@ ngx_adm_gate_access(ngx_http_request_t *r)
     lcf = ngx_http_get_module_loc_conf(r, ngx_http_admission_module);
 
     if (lcf->user->source == NGX_ADM_USER_VARIABLE) {
-        /* the module that sets the variable has not run yet */
+        /* the module that sets the variable runs later */
         return NGX_DECLINED;
     }
 
@@ -166,7 +167,7 @@ ngx_adm_gate(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    /* whatever is judged, the backend is told of who asks */
+    /* the backend is told who asks, whatever is judged */
 
     if (ngx_adm_user_find(r, ctx) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -177,6 +178,7 @@ ngx_adm_gate(ngx_http_request_t *r)
     g.lcf = lcf;
     g.named = NGX_AGAIN;
     g.conf = NULL;
+    g.doubtful = 0;
     ngx_str_null(&g.visitor);
 
     rc = ngx_adm_gate_judge(&g);
@@ -210,7 +212,7 @@ ngx_adm_gate(ngx_http_request_t *r)
 }
 
 
-/* returns, as what it calls does, what gate.h says of its parts */
+/* returns what gate.h says of the gate's parts, as what it calls does */
 
 static ngx_int_t
 ngx_adm_gate_judge(ngx_adm_gate_t *g)
@@ -237,7 +239,10 @@ ngx_adm_gate_judge(ngx_adm_gate_t *g)
         }
     }
 
-    /* a request that waited for its limits is not asked for tokens again */
+    /*
+     * when a request resumes that waited for its limits the tiers have passed
+     * it
+     */
 
     if (g->lcf->content == NGX_ADM_CONTENT_NONE
         && ctx->passed != r->uri_changes)
@@ -263,7 +268,7 @@ ngx_adm_gate_judge(ngx_adm_gate_t *g)
         (void) ngx_adm_gate_deny(g, ctx->verdict, ctx->reason);
 
         if (g->lcf->dry_run) {
-            /* the entry token is as good as before */
+            /* the entry token is as good as it was then */
             ctx->entry = entry;
         }
     }
@@ -272,7 +277,7 @@ ngx_adm_gate_judge(ngx_adm_gate_t *g)
 }
 
 
-/* whether it can be told who asks, whoever that is */
+/* whether it can be told who asks, even if that is nobody */
 
 static ngx_int_t
 ngx_adm_gate_user(ngx_adm_gate_t *g)
@@ -284,7 +289,7 @@ ngx_adm_gate_user(ngx_adm_gate_t *g)
     }
 
     if (g->lcf->secrets[NGX_ADM_SECRET_USER]->sources.nelts == 0) {
-        /* there is no key that might still come */
+        /* no location has keys that might still come */
         return NGX_OK;
     }
 
@@ -300,7 +305,7 @@ ngx_adm_gate_user(ngx_adm_gate_t *g)
 
 
 /*
- * The order: bypass, trusted edge, user, tier 1, tier 2, and then limits; what
+ * The order is bypass, trusted edge, user, tier 1, tier 2, then limits: what
  * needs no network comes first.  Neither bypass nor a trusted edge lifts
  * limits.
  */
@@ -348,7 +353,7 @@ ngx_adm_gate_tiers(ngx_adm_gate_t *g)
     if (rc == NGX_OK) {
 
         if (!lcf->dry_run) {
-            /* others get the same answer, unless they are refused */
+            /* others may get the same answer, unless they are refused */
             ctx->gated = 1;
         }
 
@@ -361,7 +366,7 @@ ngx_adm_gate_tiers(ngx_adm_gate_t *g)
 }
 
 
-/* how its backend does is measured, where that is followed */
+/* has the backend measured, if the event follows it */
 
 static ngx_int_t
 ngx_adm_gate_measure(ngx_adm_gate_t *g)
@@ -401,7 +406,7 @@ ngx_adm_gate_measure(ngx_adm_gate_t *g)
 }
 
 
-/* NGX_DECLINED: no tier is in force */
+/* NGX_DECLINED: neither tier is in force */
 
 static ngx_int_t
 ngx_adm_gate_tokens(ngx_adm_gate_t *g)
@@ -420,7 +425,7 @@ ngx_adm_gate_tokens(ngx_adm_gate_t *g)
         return NGX_ERROR;
     }
 
-    /* where visitors are users nobody signs in: the tiers make them one */
+    /* where visitors are users nobody signs in: the tiers make them visitors */
 
     if (tier2 == NGX_OK
         && g->lcf->tier2->bind
@@ -483,7 +488,7 @@ ngx_adm_gate_event(ngx_adm_gate_t *g, ngx_adm_verdict_e tier)
         return ngx_adm_gate_deny(g, tier, ngx_adm_reason(UNKNOWN_EVENT));
     }
 
-    /* what is not known yet does not make it unknown */
+    /* it may be an event that this host has not heard of */
 
     g->doubtful = (rc == NGX_AGAIN);
 
@@ -500,6 +505,15 @@ ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier, ngx_str_t *event,
 
     if (!ngx_adm_time_is_known() && ngx_adm_time_matters(g->request, conf)) {
         rc = ngx_adm_time_wait(g->request);
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+    }
+
+    /* of what may be no event the list of rooms tells */
+
+    if (conf && !g->doubtful) {
+        rc = ngx_adm_gate_first(g->request, g->ctx, event, conf);
         if (rc != NGX_DECLINED) {
             return rc;
         }
@@ -544,11 +558,11 @@ ngx_adm_gate_verdict(ngx_adm_ctx_t *ctx, ngx_adm_verdict_e verdict,
 
 /*
  * Tells a denial, and finalizes the request: NGX_DONE.  In a dry run the
- * request goes on, and no further question is asked about it: NGX_OK.
+ * request goes on, and nothing more is asked about it: NGX_OK.
  *
- * What error_page leads to is the next pass, and is not judged; whatever is
- * redirected to from there is.  A denial there has no error_page any more,
- * which could go round in a circle.
+ * Where error_page leads is the next pass, which is not judged; a redirect
+ * from there is.  A denial by then gets no error_page, which could go round in
+ * circles.
  */
 
 static ngx_int_t
@@ -564,7 +578,9 @@ ngx_adm_gate_denied(ngx_adm_gate_t *g)
     if (!g->lcf->dry_run) {
 
         if (ctx->limits) {
-            /* also what other places that it came through charged it with */
+            /*
+             * with what locations that it came through before have charged it
+             */
             ngx_adm_limits_back(ctx->limits, 0);
         }
 

@@ -23,8 +23,8 @@
 
 /*
  * Phase handlers.  _clean(), in the first phase, takes headers out of a
- * request, once.  So does _rewrite(), in each phase for rewrites: a request
- * that is refused before any phase (400, 414, 494, 497) may go on to its
+ * request, once.  _rewrite(), in each phase for rewrites, does so too: a
+ * request that is refused before any phase (400, 414, 494, 497) may go to its
  * error_page, by a redirect or to a named location.
  */
 ngx_int_t ngx_adm_gate_clean(ngx_http_request_t *r);
@@ -35,25 +35,25 @@ ngx_int_t ngx_adm_gate(ngx_http_request_t *r);   /* precontent */
 
 /*
  * The parts of the gate return NGX_OK: the request may go on; NGX_DECLINED:
- * there is nothing to judge; NGX_AGAIN: it waits; NGX_ABORT: it is denied, as
- * ctx says; or NGX_ERROR.
+ * there is nothing to judge; NGX_AGAIN: the request waits; NGX_ABORT: it is
+ * denied, as ctx says; or NGX_ERROR.
  */
 
 
-/* a pass of a request while it is judged; who asks was found before */
+/* a pass of a request while it is judged; it is known who asks */
 typedef struct {
     ngx_http_request_t    *request;
     ngx_adm_ctx_t         *ctx;
     ngx_adm_loc_conf_t    *lcf;
 
-    ngx_int_t              named;    /* as request_event() says; NGX_AGAIN: not
+    ngx_int_t              named;    /* of request_event(); NGX_AGAIN: not
                                         asked yet */
-    ngx_str_t              event;    /* empty: there is none */
-    ngx_adm_event_conf_t  *conf;     /* of gate_event(); NULL: not asked yet */
-    ngx_uint_t             doubtful; /* bool: whether it is an event was not
-                                        known then */
+    ngx_str_t              event;    /* or empty */
+    ngx_adm_event_conf_t  *conf;     /* by gate_event(); NULL: not asked */
+    ngx_uint_t             doubtful; /* bool: then it was not known whether
+                                        that is an event */
 
-    ngx_adm_sale_t         sale;     /* of gate_open(), */
+    ngx_adm_sale_t         sale;     /* by gate_open(), */
     ngx_uint_t             held;     /* and NGX_ADM_HOLD_* */
 
     ngx_str_t              visitor;  /* of the tier 1 token that let it pass;
@@ -65,51 +65,51 @@ ngx_int_t ngx_adm_gate_tier1(ngx_adm_gate_t *g);
 ngx_int_t ngx_adm_gate_tier2(ngx_adm_gate_t *g);
 
 /*
- * For a tier that is in force, the event that the request names, once: sets
- * conf, and is open, see below.  NGX_ABORT: it is none.  A backend may read an
- * event where the gate reads none ("sale;x=1", "sale%20"), so any tier denies
- * what is no event id, or no known event.
+ * For a tier that is in force: finds the event that the request names, once,
+ * sets conf, and has it judged by _open().  NGX_ABORT: it is no event.  A
+ * backend may read an event where the gate reads none ("sale;x=1", "sale%20"),
+ * so either tier denies what is no event's id, or no known event.
  */
 ngx_int_t ngx_adm_gate_event(ngx_adm_gate_t *g, ngx_adm_verdict_e tier);
 
 /*
- * Sets sale and held of an event (conf NULL: as it has no line).  NGX_ABORT:
- * nobody passes, since its sale has not opened or an operator holds those
- * inside, too.
+ * Sets sale and held of an event (conf NULL: it has no line), of which the host
+ * has heard by then, unless Redis does not answer.  NGX_ABORT: nobody passes,
+ * since the sale has not opened, or since an operator holds those inside, too.
  */
 ngx_int_t ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier,
     ngx_str_t *event, ngx_adm_event_conf_t *conf);
 
-/* returns NGX_ABORT; reason is a constant text, or of the configuration */
+/* returns NGX_ABORT; reason: a constant text, or one of the configuration */
 ngx_int_t ngx_adm_gate_deny(ngx_adm_gate_t *g, ngx_adm_verdict_e verdict,
     const char *reason);
 
 /*
- * The entry token of the event and a user (either may be empty: then any), as
- * ngx_adm_entry_find() has it: NGX_DECLINED is that there is none.
- * Where the host had to forget what was revoked it asks Redis, and the request
- * waits; no answer is a denial.
+ * The entry token of an event and a user (either may be empty: any), as by
+ * ngx_adm_entry_find(): NGX_DECLINED is that there is none.  Where the host
+ * had to forget revocations it asks Redis, and the request waits; no answer is
+ * a denial.
  */
 ngx_int_t ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user,
     ngx_adm_claims_t **entry, const char **why);
 
-/* the gate took the token: who has not come yet has by that */
+/* the gate has taken the token: by that a user who was let in has come */
 void ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t *entry);
 
 /*
- * Asks Redis of a waiting room, and of times of its sale, that the host has
- * not heard of, once a request, which waits.  NGX_DECLINED: it was asked, or
- * can't be.
+ * Asks Redis about a waiting room, and times of its sale, that the host has
+ * not heard of; once a request, which waits.  NGX_DECLINED: it has asked, or
+ * can't.
  */
 ngx_int_t ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
     ngx_adm_event_conf_t *conf);
 
-/* what Redis said of a request that waited for it (strict=on), once */
+/* what Redis said to a request that waited for strict=on, once */
 ngx_int_t ngx_adm_gate_tier2_answered(ngx_adm_gate_t *g);
 
 /*
- * Whether tier 2 judges this request: NGX_OK, NGX_DECLINED, or NGX_ERROR: no
+ * Whether tier 2 judges this request: NGX_OK, NGX_DECLINED; NGX_ERROR: no
  * memory.
  */
 ngx_int_t ngx_adm_gate_tier2_applies(ngx_adm_gate_t *g);

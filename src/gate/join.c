@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The gate of a queue: what tier 1 asks of who joins, and gives in return.
- * Where it is in force a token of the waiting room is needed; the first that
- * says a position gives priority, in force or not.
+ * The gate of a queue: what tier 1 asks of somebody who joins, and gives for
+ * it.  In force it asks for a token of the waiting room.  The first token with
+ * a position gives priority, whether it is in force or not.
  */
 
 
@@ -20,7 +20,7 @@
 #include "join.h"
 
 
-/* a call that waits for the state of its waiting room */
+/* a call that waits until the state of its waiting room is known */
 typedef struct {
     ngx_adm_api_call_t    *call;
     ngx_adm_queue_join_t  *join;
@@ -28,7 +28,7 @@ typedef struct {
 } ngx_adm_joining_t;
 
 
-/* a token that gives priority, for whom and where */
+/* a search for the token that gives priority: of whom, for what */
 typedef struct {
     ngx_adm_api_call_t    *call;
     unsigned               bound:1;  /* to the visitor, if "bind=on" says so */
@@ -39,8 +39,7 @@ static ngx_int_t ngx_adm_gate_join_mode(ngx_adm_api_call_t *call,
     ngx_int_t mode);
 static ngx_int_t ngx_adm_gate_join_look(ngx_adm_api_call_t *call,
     ngx_adm_queue_join_t *join, ngx_adm_api_pt done);
-static void ngx_adm_gate_join_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_gate_join_looked(void *data, ngx_int_t rc, void *answer);
 static ngx_int_t ngx_adm_gate_join_tokens(ngx_adm_api_call_t *call,
     ngx_adm_queue_join_t *join, ngx_adm_api_pt done, ngx_int_t mode,
     ngx_adm_room_t *room);
@@ -79,8 +78,8 @@ ngx_adm_gate_join(ngx_adm_api_call_t *call, ngx_adm_queue_join_t *join,
 
 
 /*
- * As ngx_adm_tier1_mode() says, and off for whom the tiers let pass,
- * and in a dry run once it is known that who asks would have been refused.
+ * As ngx_adm_tier1_mode() says; off for those whom the tiers let pass, and in
+ * a dry run when it is known that the join would have been refused.
  */
 
 static ngx_int_t
@@ -129,19 +128,21 @@ ngx_adm_gate_join_look(ngx_adm_api_call_t *call, ngx_adm_queue_join_t *join,
         return ngx_adm_api_unavailable(call->request);
     }
 
-    return ngx_adm_wait_content(call->request, ngx_adm_room_look_cancel, look);
+    return ngx_adm_wait_content(call->request, ngx_adm_look_cancel, look);
 }
 
 
 static void
-ngx_adm_gate_join_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_gate_join_looked(void *data, ngx_int_t rc, void *answer)
 {
     ngx_adm_joining_t *joining = data;
 
     ngx_int_t            mode;
+    ngx_adm_room_t      *room;
     ngx_adm_api_call_t  *call;
 
     call = joining->call;
+    room = answer;
 
     ngx_adm_wait_over(call->request);
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The gate of tier 1: while the waiting room of the request's event is
- * active, a token of it is needed.  What the host knows decides; only before
- * it knows anything does a request wait for Redis, once.
+ * The gate of tier 1: while the waiting room of the request's event is active
+ * a token of it is needed.  What the host knows decides; only before it knows
+ * anything does a request wait for Redis, once.
  */
 
 
@@ -24,8 +24,7 @@
 
 
 static ngx_int_t ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode);
-static void ngx_adm_gate_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_gate_looked(void *data, ngx_int_t rc, void *room);
 static ngx_int_t ngx_adm_gate_tier1_token(ngx_adm_gate_t *g,
     int64_t activation, const char **why);
 static ngx_int_t ngx_adm_gate_tier1_held(ngx_adm_gate_t *g);
@@ -111,7 +110,10 @@ ngx_adm_gate_tier1(ngx_adm_gate_t *g)
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
-    /* Redis may just have told that what is not listed was never activated */
+    /*
+     * Redis may just have said that an event without a line was never
+     * activated
+     */
 
     if (g->doubtful && room.activation == 0) {
         return ngx_adm_gate_tier1_deny(g, UNKNOWN_EVENT);
@@ -137,7 +139,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
         return rc;
     }
 
-    /* what a clock says that Redis never set is not when a sale starts */
+    /* no sale starts by a clock that Redis never set */
 
     if (mode == NGX_ADM_ON
         || g->conf->vwr == NGX_ADM_STANDBY
@@ -147,7 +149,7 @@ ngx_adm_gate_unknown(ngx_adm_gate_t *g, ngx_uint_t mode)
         return ngx_adm_gate_tier1_deny(g, ROOM);
     }
 
-    /* one line a second tells as much as one a request */
+    /* one line a second says as much as one a request */
 
     if (logged != ngx_time()) {
         logged = ngx_time();
@@ -180,13 +182,12 @@ ngx_adm_gate_look(ngx_adm_gate_t *g, ngx_str_t *event,
 
     look = ngx_adm_room_look_at(event, conf, ngx_adm_gate_looked, r);
 
-    return look ? ngx_adm_wait(r, ngx_adm_room_look_cancel, look)
-                : NGX_DECLINED;
+    return look ? ngx_adm_wait(r, ngx_adm_look_cancel, look) : NGX_DECLINED;
 }
 
 
 static void
-ngx_adm_gate_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_gate_looked(void *data, ngx_int_t rc, void *room)
 {
     ngx_http_request_t *r = data;
 
@@ -220,7 +221,10 @@ ngx_adm_gate_tier1_token(ngx_adm_gate_t *g, int64_t activation,
 }
 
 
-/* where there is no line to wait in: inside is who was let in at the end */
+/*
+ * held outside, without a room to wait in: only those let in at the end may
+ * pass
+ */
 
 static ngx_int_t
 ngx_adm_gate_tier1_held(ngx_adm_gate_t *g)
@@ -233,7 +237,7 @@ ngx_adm_gate_tier1_held(ngx_adm_gate_t *g)
 }
 
 
-/* who was let in at the end need not go back to the start */
+/* whoever was let in at the end need not go back to the start */
 
 static ngx_int_t
 ngx_adm_gate_tier1_entry(ngx_adm_gate_t *g)

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The gate of tier 2: an entry token of the event and the user is needed; at
- * the gate of tier 1 it is one way in.  What the host knows decides.  Redis is
- * asked where strict=on says so, and, once a user and second, about a token as
+ * The gate of tier 2: an entry token of the event and the user is needed. (At
+ * the gate of tier 1 it is one way in.) What the host knows decides.  Redis is
+ * asked where strict=on says so and, once a user and second, about tokens as
  * old as something that the host had to forget.
  */
 
@@ -52,7 +52,7 @@ ngx_adm_gate_tier2_applies(ngx_adm_gate_t *g)
     r = g->request;
     tier2 = g->lcf->tier2;
 
-    /* what GET may not have HEAD may not either */
+    /* a method that GET may not have HEAD may not have */
 
     method = (r->method == NGX_HTTP_HEAD) ? NGX_HTTP_HEAD|NGX_HTTP_GET
                                           : r->method;
@@ -80,8 +80,8 @@ ngx_adm_gate_tier2_applies(ngx_adm_gate_t *g)
     if (mode != NGX_ADM_ON) {
 
         /*
-         * an empty value too: it may come from a module that has not run,
-         * and a gate that stands open is noticed by nobody
+         * also an empty value: it may come from a module that has not run, and
+         * nobody notices a gate that stands open
          */
 
         ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
@@ -160,7 +160,7 @@ ngx_adm_gate_tier2(ngx_adm_gate_t *g)
         }
     }
 
-    /* times that an operator set may not have been heard of yet */
+    /* the host may not have heard yet that an operator set times */
 
     if (!g->sale.set
         && !ngx_adm_rooms_all_listed()
@@ -199,7 +199,7 @@ ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user, ngx_adm_claims_t **entry,
 
         rc = ngx_adm_gate_entry_ask(g->request, g->ctx, *entry);
 
-        /* one that can not be asked about leaves the others */
+        /* if one can't be asked about the others may be */
 
     } while (rc == NGX_DECLINED);
 
@@ -212,7 +212,9 @@ ngx_adm_gate_entry(ngx_adm_gate_t *g, ngx_str_t *user, ngx_adm_claims_t **entry,
 }
 
 
-/* who uses the token has come, but for a page that nobody has opened yet */
+/*
+ * who uses the token has come; but not by a page that the browser loads ahead
+ */
 
 void
 ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
@@ -225,7 +227,7 @@ ngx_adm_gate_came(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
 
 
 /*
- * Of the users of all tokens that a request shows each is asked about once.
+ * Asks about the users of all tokens that a request shows, about each once.
  * NGX_DECLINED: Redis is known to be down.
  */
 
@@ -304,7 +306,7 @@ ngx_adm_gate_entry_told(void *data, ngx_int_t rc,
 }
 
 
-/* strict=on: is the user of the entry token still active? */
+/* strict=on: is the user of the entry token still in? */
 
 static ngx_int_t
 ngx_adm_gate_tier2_ask(ngx_adm_gate_t *g)
@@ -321,7 +323,7 @@ ngx_adm_gate_tier2_ask(ngx_adm_gate_t *g)
 
     if (asked && asked->rc == NGX_OK) {
 
-        /* it was told with what else had to be asked */
+        /* known already, from the answer to another question */
 
         ctx->answer = asked->active ? NGX_OK : NGX_DECLINED;
 

@@ -15,7 +15,7 @@
 #include "settings.h"
 
 
-/* an addition to a set under way; freed with the call */
+/* an addition to a set, under way; freed with the call */
 typedef struct {
     void                      (*failed)(ngx_str_t *event);
     ngx_str_t                   event;
@@ -135,7 +135,7 @@ ngx_adm_args_issue(ngx_adm_args_t *args, ngx_adm_redis_done_pt done, void *data)
 }
 
 
-/* has the keys of another event be the last ones */
+/* makes the keys of another event, to be kept as those of the last one */
 
 static ngx_int_t
 ngx_adm_keys(ngx_adm_script_t *script, ngx_str_t *event)
@@ -168,7 +168,10 @@ ngx_adm_keys(ngx_adm_script_t *script, ngx_str_t *event)
 
     if (ngx_adm_redis_keys(&script->last, script->nkeys, argv) == NGX_OK) {
 
-        /* neither a prefix nor an event has braces */
+        /*
+         * after the one brace in the key, since neither a prefix nor an event
+         * has any
+         */
 
         script->event.data = script->last.first.data
                              + ngx_adm_key_prefix.len + 1;
@@ -329,7 +332,7 @@ ngx_adm_key_call(ngx_uint_t argc, ngx_str_t *argv, ngx_adm_redis_done_pt done,
 
     argv[1] = key;
 
-    /* no request waits for what is said of events outside of their slots */
+    /* no request waits for what hosts tell each other of events */
 
     background = ngx_adm_redis_background(ngx_adm_redis, 1);
 

@@ -2,15 +2,16 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A bucket is known by when it will be empty: that says how full it is at any
- * time, by its terms, and the order of two of them stays.  So a heap finds the
- * one to be replaced, the one that is empty soonest or has been for longest.
+ * A bucket is kept as the time at which it will be empty.  With its terms that
+ * says how full it is at any time, and of two buckets it is always the same
+ * one that is empty first.  So a heap finds the bucket to be replaced: the one
+ * that is empty soonest, or has been for longest.
  *
- * The memory is the zone's own, not of the slab pool: no other use of the
- * zone can have what was counted forgotten.
+ * The memory is the zone's own, not of the slab pool, so that nothing else in
+ * the zone can have what was counted forgotten.
  *
- * Buckets are numbered; a list of those with the same hash, but for its first
- * bits, has their numbers, and so has the heap.
+ * Buckets have numbers, which are all that the heap has, and the lists of
+ * buckets whose hashes end alike.
  */
 
 
@@ -27,7 +28,7 @@
 #define NGX_ADM_BUCKET_MS      1000000   /* ns */
 
 #define NGX_ADM_REFUSALS_MS    60000
-#define NGX_ADM_REFUSALS_MIN   100       /* to be looked at */
+#define NGX_ADM_REFUSALS_MIN   100       /* fewer say nothing */
 
 
 typedef struct {
@@ -35,18 +36,18 @@ typedef struct {
     int64_t                     empty;      /* when, ns of ngx_current_msec */
     uint32_t                    next;       /* in the list */
     uint32_t                    place;      /* in the heap */
-    uint32_t                    refused;    /* in that minute */
+    uint32_t                    refused;    /* in the minute below */
     uint32_t                    minute;
 } ngx_adm_bucket_t;
 
 
-/* of a kind, in a minute that began with a refusal */
+/* refusals of a kind, in a minute that began with one */
 typedef struct {
     ngx_msec_t                  since;
     ngx_uint_t                  n;
-    uint32_t                    minute;     /* its number */
-    unsigned                    alone:1;    /* one address had over half */
-    unsigned                    before:1;   /* in the minute before */
+    uint32_t                    minute;     /* number of the minute */
+    unsigned                    alone:1;    /* one address has over half */
+    unsigned                    before:1;   /* and had in the minute before */
 } ngx_adm_refusals_t;
 
 
@@ -54,7 +55,7 @@ typedef struct {
     ngx_adm_bucket_t   *all;
     uint32_t           *heap;
     uint32_t           *lists;
-    uint32_t            mask;    /* of the lists' number */
+    uint32_t            mask;    /* the number of lists, less 1 */
     uint32_t            max;
     uint32_t            n;
 
@@ -171,8 +172,9 @@ ngx_adm_buckets_empty(ngx_adm_zone_t *zone)
 
 
 /*
- * The key of the hashes has come before them; of too many the fullest stay.
- * One that was replaced, and came again at another place, is met twice.
+ * The hash key was copied before, so places stay right.  Where there are too
+ * many buckets the fullest stay.  A bucket that was replaced during the copy,
+ * and came again at another place, is met twice.
  */
 
 static void
@@ -352,7 +354,10 @@ ngx_adm_bucket_now(void)
 }
 
 
-/* of other terms it is another: what is full by these may not be by those */
+/*
+ * terms are part of the hash: a bucket that is full by some may not be by
+ * others
+ */
 
 static uint64_t
 ngx_adm_bucket_hash(ngx_adm_intake_e kind, ngx_str_t *address,
@@ -392,7 +397,7 @@ ngx_adm_bucket_find_locked(ngx_adm_buckets_t *buckets, uint64_t hash)
 }
 
 
-/* in the place of the one that is empty soonest if there is no other */
+/* a new bucket; if none is free, in place of the one that is empty soonest */
 
 static ngx_adm_bucket_t *
 ngx_adm_bucket_add_locked(ngx_adm_buckets_t *buckets, uint64_t hash,
@@ -462,7 +467,7 @@ ngx_adm_bucket_new_locked(ngx_adm_zone_t *zone, uint64_t hash, int64_t now)
 }
 
 
-/* ns of its depth; bucket NULL: all of it */
+/* ns of the depth that are left; bucket NULL: all of them */
 
 static int64_t
 ngx_adm_bucket_left_locked(ngx_adm_bucket_t *bucket,
@@ -474,7 +479,10 @@ ngx_adm_bucket_left_locked(ngx_adm_bucket_t *bucket,
         return conf->depth;
     }
 
-    /* another worker's clock may be ahead a little, one that wrapped by far */
+    /*
+     * another worker's clock may be a little ahead; one that wrapped is far
+     * off
+     */
 
     full = ngx_min(bucket->empty - now, conf->depth);
 
@@ -482,7 +490,7 @@ ngx_adm_bucket_left_locked(ngx_adm_bucket_t *bucket,
 }
 
 
-/* and to where it belongs in the heap */
+/* sets when it is empty, and moves it to where it belongs in the heap */
 
 static void
 ngx_adm_bucket_set_locked(ngx_adm_buckets_t *buckets, ngx_adm_bucket_t *bucket,
@@ -523,7 +531,7 @@ ngx_adm_bucket_set_locked(ngx_adm_buckets_t *buckets, ngx_adm_bucket_t *bucket,
 }
 
 
-/* the place, of two in the heap, of the one that is empty first; a of equals */
+/* of two places in the heap the one that is empty first; a if both are */
 
 static uint32_t
 ngx_adm_bucket_sooner_locked(ngx_adm_buckets_t *buckets, uint32_t a, uint32_t b)
@@ -547,7 +555,7 @@ ngx_adm_bucket_swap_locked(ngx_adm_buckets_t *buckets, uint32_t a, uint32_t b)
 }
 
 
-/* whether it is news that this one has over half; bucket NULL: of nobody */
+/* counts a refusal; whether it is news that one address has over half */
 
 static ngx_uint_t
 ngx_adm_bucket_refused_locked(ngx_adm_refusals_t *refusals,

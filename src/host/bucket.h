@@ -2,14 +2,15 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What addresses may make anew on this host, in shared memory: a bucket an
- * address, kind and terms, which all workers fill.  It knows no request.
+ * How many new things each address may make on this host, in shared memory: a
+ * bucket an address, kind and terms, which all workers fill.  It knows no
+ * request.
  *
- * There is room for a number of them that the zone's size sets.  When all are
- * taken, a new one takes the place of the one that is empty soonest: nobody is
+ * The zone's size sets how many buckets there may be.  When all are taken, a
+ * new one takes the place of the one that is empty soonest.  So nobody is
  * refused for what others did, and nobody gets rid of a full bucket of his own
- * before he has filled as many others, of as many addresses, as there is room
- * for.
+ * before he has filled as many others, from as many addresses, as there may
+ * be.
  */
 
 
@@ -29,10 +30,11 @@ extern ngx_adm_zone_part_t  ngx_adm_buckets_part;
 
 
 /*
- * One more: NGX_OK, or NGX_DECLINED, and there is room in *wait ms; what is
- * declined takes none.  only: declines whatever room there is.  *news: from
- * now on one address has over half of the refusals of a minute, this one;
- * once a minute for one caller of the host.  Takes the zone's lock.
+ * Takes one from the bucket of an address.  NGX_OK, or NGX_DECLINED: there is
+ * none left, will be one in *wait ms, and nothing was taken. only: declines in
+ * any case. *news: this address from now on has over half of the refusals of a
+ * minute; told to one caller of the host, once a minute.  Takes the zone's
+ * lock.
  */
 ngx_int_t ngx_adm_bucket_take(ngx_adm_intake_e kind, ngx_str_t *address,
     ngx_adm_intake_conf_t *conf, ngx_uint_t only, ngx_msec_t *wait,
@@ -42,13 +44,13 @@ ngx_int_t ngx_adm_bucket_take(ngx_adm_intake_e kind, ngx_str_t *address,
 void ngx_adm_bucket_back(ngx_adm_intake_e kind, ngx_str_t *address,
     ngx_adm_intake_conf_t *conf);
 
-/* whether there is no room for one more now; takes the zone's lock */
+/* whether nothing is left in the bucket now; takes the zone's lock */
 ngx_uint_t ngx_adm_bucket_full(ngx_adm_intake_e kind, ngx_str_t *address,
     ngx_adm_intake_conf_t *conf);
 
 /*
  * Whether one address had over half of the refusals, of 100 or more, in this
- * minute or the one before; takes the zone's lock.
+ * minute or the last; takes the zone's lock.
  */
 ngx_uint_t ngx_adm_bucket_alone(ngx_adm_intake_e kind);
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Counters of categories are made once, in memory that is never freed, and
+ * The counters of a category are made once, in memory that is never freed, and
  * found again by name.
  */
 
@@ -14,7 +14,7 @@
 #include "category.h"
 
 
-/* the first of all that there are; made under the lock, read without it */
+/* the first of a list of all; added to under the lock, read without it */
 #define ngx_adm_counts(zone)                                                  \
     (*(ngx_adm_counts_t **)                                                   \
         ngx_adm_zone_data(zone, &ngx_adm_category_part))
@@ -104,7 +104,7 @@ ngx_adm_categories_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
 }
 
 
-/* found or made; NULL: no room */
+/* found, or made; NULL: no room */
 
 static ngx_adm_counts_t *
 ngx_adm_category_locked(ngx_adm_zone_t *zone, ngx_str_t *name)

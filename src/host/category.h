@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What rate limits decided, by category, counted in the zone by all workers
- * and kept over reloads: what the configuration no longer has, too.
+ * and kept over reloads, also for categories that the configuration no longer
+ * has.
  */
 
 
@@ -30,15 +31,15 @@ extern ngx_adm_zone_part_t  ngx_adm_category_part;
 
 
 /*
- * Finds, or makes, the counters of the configuration, before there are workers
- * of it; logs that there is no room for all of them: the others do not count.
+ * Finds or makes the counters of a configuration's categories, before it has
+ * workers; logs if there is no room for all, of which the others do not count.
  */
 void ngx_adm_categories_use(ngx_array_t *categories, ngx_log_t *log);
 
-/* the first of all that there are; lock-free, and so is what follows */
+/* the first of the list; lock-free, as is all that follows */
 ngx_adm_counts_t *ngx_adm_categories(void);
 
-/* one more */
+/* counts one decision */
 void ngx_adm_category_count(ngx_adm_category_t *category,
     ngx_adm_decision_e decision);
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Who came, a bit a number, in the zone: what was told to Redis is forgotten
+ * Who came, a bit a number, in the zone.  What Redis was told is forgotten
  * first.
  */
 
@@ -13,21 +13,21 @@
 #include "comers_node.h"
 
 
-#define NGX_ADM_COMERS_BITS    512       /* as lua/come_lib.lua has it */
+#define NGX_ADM_COMERS_BITS    512       /* see lua/come_lib.lua */
 #define NGX_ADM_COMERS_BYTES   (NGX_ADM_COMERS_BITS / 8)
-#define NGX_ADM_COMERS_FIELDS  128       /* of one step */
-#define NGX_ADM_COMERS_AGAIN   32        /* likewise, of those told before */
+#define NGX_ADM_COMERS_FIELDS  128       /* that a step tells */
+#define NGX_ADM_COMERS_AGAIN   32        /* that a step tells again */
 #define NGX_ADM_COMERS_OUT     5000      /* ms, for an answer */
 
-/* of a field, as it is told */
+/* a field as a step tells it */
 #define NGX_ADM_COMERS_TEXT    (NGX_INT64_LEN + 1 + NGX_ADM_COMERS_BYTES)
 
 #define NGX_ADM_COMERS_SHARE   16        /* of the zone, one part, at most */
 
 
-/* 512 numbers; 256 bytes, as the slab allocator has them */
+/* 512 numbers, in 256 bytes, as the slab allocator has them */
 typedef struct {
-    ngx_rbtree_node_t           node;    /* key: the first / 512, + 1 */
+    ngx_rbtree_node_t           node;    /* key: the first number / 512, + 1 */
     ngx_queue_t                 queue;   /* latest used first */
     u_char                      came[NGX_ADM_COMERS_BYTES];
     u_char                      untold[NGX_ADM_COMERS_BYTES];
@@ -170,7 +170,7 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
         goto unlock;
     }
 
-    /* what a step took of which nothing was heard is told again */
+    /* tells again what the last step took, if nothing was heard of that */
 
     for (n = 0; n < NGX_ADM_COMERS_FIELDS; n++) {
 
@@ -202,7 +202,7 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
         ngx_adm_comers_again_locked(cn, comers);
     }
 
-    /* out of the queue while they were looked through */
+    /* back into the queue, which they were taken out of to look through it */
 
     for ( /* void */ ; n > 0; n--) {
         q = ngx_queue_last(&cn->clean);
@@ -225,7 +225,7 @@ unlock:
 }
 
 
-/* the next fields of what was told before */
+/* adds more fields of what was told before Redis lost it */
 
 static void
 ngx_adm_comers_again_locked(ngx_adm_comers_node_t *cn,
@@ -320,7 +320,7 @@ ngx_adm_comers_told(ngx_str_t *event, ngx_int_t rc)
 
     cn->out = 0;
 
-    /* what is kept by numbers may be told twice, the others may not */
+    /* fields may be told twice, numbers that did not fit into any may not */
 
     cn->telling = 0;
 
@@ -427,7 +427,7 @@ ngx_adm_comers_make_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 }
 
 
-/* all but the node itself */
+/* frees what the node has, not the node */
 
 static void
 ngx_adm_comers_drop_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn)
@@ -473,8 +473,9 @@ ngx_adm_comers_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
 
 /*
- * Who asks does so again.  While others have the lock any event or field may go
- * or come: the next one is the first by a later key.
+ * Those who ask need no copy, as they ask again.  While others have the lock
+ * any event or field may go or come, so the next is always the first of a
+ * later key.
  */
 
 static void
@@ -594,7 +595,7 @@ ngx_adm_comers_known(ngx_adm_comers_node_t *cn, int64_t position)
 }
 
 
-/* made if need be, in place of one that was told, the longest ago */
+/* found or made; if need be, in place of the one told longest ago */
 
 static ngx_adm_comers_field_t *
 ngx_adm_comers_field_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn,

@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Those who come when their turn is over, lower numbers first: bounded, so that
- * whoever shows many old tickets finds no more than a part of the zone.
+ * Those who come when their turn is over, lower numbers first.  They are
+ * bounded: whoever shows many old tickets takes no more than a part of the
+ * zone.
  */
 
 
@@ -14,9 +15,9 @@
 #include "comers_node.h"
 
 
-#define NGX_ADM_COMERS_ASKS    250       /* of one step */
-#define NGX_ADM_COMERS_STALE   5000      /* ms, after which who asked, and did
-                                            not again, went away */
+#define NGX_ADM_COMERS_ASKS    250       /* that a step asks for */
+#define NGX_ADM_COMERS_STALE   5000      /* ms, after which who asked, and
+                                            did not again, has gone */
 #define NGX_ADM_COMERS_LATE    64        /* of the zone, one part, at most */
 
 
@@ -103,7 +104,7 @@ ngx_adm_comers_gaps(ngx_str_t *event, int64_t activation, ngx_uint_t n,
 
     ngx_adm_zone_lock(zone);
 
-    /* of most rooms there never are any */
+    /* nothing to look up in most rooms, where nobody ever was late */
 
     cn = n ? ngx_adm_comers_get_locked(zone, event, activation)
            : ngx_adm_comers_of_locked(zone,
@@ -125,7 +126,7 @@ ngx_adm_comers_passed(ngx_str_t *event, int64_t activation, int64_t position)
     ngx_adm_zone_t         *zone;
     ngx_adm_comers_node_t  *cn;
 
-    /* where it can't be known Redis is asked */
+    /* Redis is asked where the host can not know */
 
     passed = 1;
     zone = ngx_adm_zone;
@@ -201,7 +202,7 @@ ngx_adm_comers_turn(ngx_str_t *event, int64_t activation, int64_t position,
 
 
 /*
- * Where the zone has room for nobody they go in one after the other, of each
+ * Where the zone has no room for them they go in one after the other, in each
  * room, lower numbers first.
  */
 
@@ -285,8 +286,8 @@ ngx_adm_comers_ask_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn,
 
 
 /*
- * Memory for one more: of one that was not heard of for a turn's time, or of
- * the highest that asks, if that is higher.
+ * Memory for one more: of a number that was not heard of for as long as a turn
+ * takes, or of the highest number that asks, if that is higher than this one.
  */
 
 static ngx_adm_comers_late_t *
@@ -381,7 +382,9 @@ ngx_adm_comers_late_drop_locked(ngx_adm_zone_t *zone,
 }
 
 
-/* the lowest that ask, in their order; those who no longer do are forgotten */
+/*
+ * takes the lowest that ask, in their order; forgets those who stopped asking
+ */
 
 void
 ngx_adm_comers_asks_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn,

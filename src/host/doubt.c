@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What a host forgot of revocations leaves its time, which lasts for as long
- * as the tokens would have.  Redis is asked once a user and second, and what
- * it says is kept in a table of fixed size.
+ * What a host had to forget of revocations is remembered as one time, for as
+ * long as tokens of that time may be good.  Redis is asked about older tokens
+ * once a user and second, and its answers are kept in a table of fixed size.
  */
 
 
@@ -19,28 +19,28 @@
 
 #define NGX_ADM_ANSWER_SHARE  4096   /* bytes of the zone for each answer of
                                         Redis */
-#define NGX_ADM_ANSWER_WAYS   4      /* where one of them may be */
+#define NGX_ADM_ANSWER_WAYS   4      /* entries where an answer may be */
 #define NGX_ADM_DOUBT_LOG     1000   /* ms between two lines */
 
 
 typedef struct {
-    ngx_adm_revoked_hash_t   hash;       /* zeros: none yet */
-    int64_t                  time;       /* us, up to which tokens
-                                            are refused */
+    ngx_adm_revoked_hash_t   hash;       /* zeros: free */
+    int64_t                  time;       /* us: tokens up to then are refused */
     ngx_msec_t               asked;
 } ngx_adm_doubt_answer_t;
 
 
 typedef struct {
-    int64_t                     time;       /* us, up to which revocations were
-                                               forgotten; 0: none was */
-    ngx_msec_t                  until;      /* it matters */
-    ngx_uint_t                  unheard;    /* bool: events were */
+    int64_t                     time;       /* us: revocations up to then
+                                               were forgotten; 0: none was */
+    ngx_msec_t                  until;      /* ms: matters until then */
+    ngx_uint_t                  unheard;    /* bool: events were forgotten,
+                                               too */
     ngx_msec_t                  unheard_until;
-    ngx_msec_t                  keep;       /* ms, the most; 0: there is no
-                                               Redis that knows more */
-    ngx_uint_t                  lost;       /* since the log was told */
-    ngx_msec_t                  logged;     /* when it was */
+    ngx_msec_t                  keep;       /* ms that it matters; 0: there
+                                               is no Redis that knows more */
+    ngx_uint_t                  lost;       /* since the last line of the log */
+    ngx_msec_t                  logged;     /* when that was */
 
     ngx_uint_t                  mask;
     ngx_adm_doubt_answer_t   answers[1];
@@ -81,7 +81,7 @@ ngx_adm_doubt_more(size_t size)
 }
 
 
-/* a power of two, at least the ways */
+/* how many entries: a power of two, and no fewer than the ways */
 
 static ngx_uint_t
 ngx_adm_doubt_answers(size_t size)
@@ -103,7 +103,7 @@ ngx_adm_doubt_make(ngx_adm_zone_t *zone)
 }
 
 
-/* that something was forgotten is not forgotten with the rest */
+/* when all else is forgotten it stays known that something was forgotten */
 
 static void
 ngx_adm_doubt_empty(ngx_adm_zone_t *zone)
@@ -119,7 +119,7 @@ ngx_adm_doubt_empty(ngx_adm_zone_t *zone)
 }
 
 
-/* and once more when all else has been copied */
+/* called again when all else has been copied */
 
 static void
 ngx_adm_doubt_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
@@ -161,7 +161,7 @@ ngx_adm_revocations_keep(ngx_msec_t keep)
 
     ngx_adm_zone_lock(ngx_adm_zone);
 
-    /* tokens of the configuration before are about as well */
+    /* tokens of earlier configurations are still about */
 
     doubt->keep = ngx_max(doubt->keep, keep);
 
@@ -232,7 +232,7 @@ ngx_adm_doubt_answered_locked(ngx_adm_zone_t *zone,
 }
 
 
-/* the answer about this user, or where it may be put: in place of the oldest */
+/* the answer about this user, or the entry to put it: the oldest of its ways */
 
 static ngx_adm_doubt_answer_t *
 ngx_adm_doubt_answer_locked(ngx_adm_zone_t *zone, ngx_adm_revoked_hash_t *hash)
@@ -286,7 +286,10 @@ ngx_adm_revoked_told(ngx_str_t *event, ngx_str_t *user, int64_t revoked,
 }
 
 
-/* an answer of Redis may be of before, and would say that the token is good */
+/*
+ * drops an answer, which may be older than the revocation that is forgotten
+ * now
+ */
 
 void
 ngx_adm_doubt_forget_locked(ngx_adm_zone_t *zone, ngx_adm_revoked_hash_t *hash,
@@ -315,7 +318,7 @@ ngx_adm_doubt_forget_locked(ngx_adm_zone_t *zone, ngx_adm_revoked_hash_t *hash,
 }
 
 
-/* the end of it first, since a process may die in between */
+/* sets "until" first, since a process may die in between */
 
 static void
 ngx_adm_doubt_time_locked(ngx_adm_doubt_t *doubt, int64_t time,

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What belongs to draws, as records: each part once, and the earlier stands.
+ * What belongs to draws, as records: each part is set once, and of two the
+ * earlier stands.
  */
 
 
@@ -14,10 +15,10 @@
 #include "room_state.h"
 
 
-/* us, less than READ_BACK of the scripts */
+/* us; less than READ_BACK of the scripts */
 #define NGX_ADM_DRAW_READ_BACK  400000
 
-/* us, more than answers can be out of order by */
+/* us; answers are not out of order by more */
 #define NGX_ADM_DRAW_BACK       10000000
 
 
@@ -53,7 +54,7 @@ ngx_adm_draw_counted(ngx_adm_room_t *room)
 ngx_uint_t
 ngx_adm_draw_ready(ngx_adm_room_t *room)
 {
-    /* what is later than the answer was there before a clock went back */
+    /* a time after that of the answer is from before a clock went back */
 
     return room->drawn
            && room->ready
@@ -84,7 +85,7 @@ ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
 
     static time_t  logged;
 
-    /* the lots are dated from a time on, which is that of the first */
+    /* lots have times from the room's base on, which is the first one's */
 
     if (claims->lots <= 0 || claims->drawn <= 0
         || claims->position <= 0 || claims->position > claims->lots
@@ -133,7 +134,7 @@ ngx_adm_draw_heard(ngx_str_t *event, ngx_adm_claims_t *claims,
 }
 
 
-/* what is known of an activation stays, however Redis lost it */
+/* a part that is known stays, whatever Redis has lost */
 
 static void
 ngx_adm_draw_merge(void *value, void *told)
@@ -180,7 +181,7 @@ ngx_adm_draw_args(ngx_adm_args_t *args, ngx_adm_record_ask_t *ask, void *value)
 {
     ngx_adm_drawn_t *to, *known = value, *commits;
 
-    /* good until the call has copied them */
+    /* texts are good until the call has copied them */
     static u_char  hex[3][2 * NGX_ADM_DRAW_BEACON_MAX];
 
     static ngx_str_t  set = ngx_string("beacon");

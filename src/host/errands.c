@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A free one is taken off a queue: nothing is allocated while Redis is asked.
+ * Errands that are free are in a queue: nothing is allocated to ask Redis.
  */
 
 

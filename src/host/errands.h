@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Errands: calls of the schedule that are out, each about an event, a bounded
- * number of a kind, allocated when the worker starts.
+ * Errands: the schedule's calls that are out, each about an event.  Of each
+ * kind there is a fixed number, allocated when the worker starts.
  */
 
 
@@ -18,7 +18,7 @@
 
 
 typedef struct {
-    ngx_queue_t              queue;      /* of free ones */
+    ngx_queue_t              queue;      /* while it is free */
     ngx_msec_t               issued;
     ngx_adm_event_conf_t    *conf;
     ngx_str_t                event;
@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     ngx_queue_t                         free;
     ngx_uint_t                          nfree;
-    ngx_uint_t                          more;       /* bool: there may be more
+    ngx_uint_t                          more;       /* bool: there was more
                                                        to do than were free */
 } ngx_adm_errands_t;
 
@@ -37,7 +37,7 @@ typedef struct {
 ngx_int_t ngx_adm_errands_init(ngx_cycle_t *cycle, ngx_adm_errands_t *errands,
     ngx_uint_t n);
 
-/* one for a call about to be issued; NULL: all are out */
+/* an errand for a call about to be issued; NULL: all are out */
 ngx_adm_errand_t *ngx_adm_errand_take(ngx_adm_errands_t *errands,
     ngx_str_t *event, ngx_adm_event_conf_t *conf);
 

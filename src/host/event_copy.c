@@ -14,12 +14,14 @@
 #include "settings.h"
 
 
-/* events for which there is room besides those that a copy begins with, and a
-   quarter of them */
+/*
+ * room for more events than were there when the copy began: so many, and a
+ * quarter of those
+ */
 #define NGX_ADM_EVENTS_MORE  1024
 
 
-/* of one that is to be copied */
+/* an event that is to be copied */
 typedef struct {
     uint32_t    age;                 /* ms */
     u_char      active;
@@ -39,12 +41,13 @@ static void ngx_adm_event_copy_locked(ngx_adm_zone_t *zone,
 
 
 /*
- * First what is never forgotten, then the oldest first, so that the latest used
- * end up as such.  The queues change while others go on: each event is met in
- * the order of the tree, and copied when all have been, as it is then.
+ * First events that are never forgotten, then the oldest first, so that the
+ * latest used end up as such.  The queues change while others go on, so events
+ * are met in the order of the tree, and copied when all have been met, as they
+ * are then.
  *
- * What there is no room for is lost: its revocations are asked for, and where
- * its room was active the list of those is read again before it counts.
+ * What there is no room for is lost: its revocations will be asked for, and if
+ * its room was active the list of active rooms is read again before it counts.
  */
 
 void
@@ -136,7 +139,7 @@ ngx_adm_events_meet(ngx_adm_zone_t *zone, ngx_adm_event_met_t *met,
 }
 
 
-/* ms since it was last used, as far as one can tell */
+/* ms since the event was last used, as far as one can tell */
 
 static uint32_t
 ngx_adm_event_age(ngx_adm_event_node_t *en)
@@ -157,7 +160,7 @@ ngx_adm_event_age(ngx_adm_event_node_t *en)
 }
 
 
-/* of its trail, each of which is as much as an event */
+/* chunks of its trail, each of which takes as much room as an event */
 
 static ngx_uint_t
 ngx_adm_event_chunks(ngx_adm_event_node_t *en)
@@ -194,7 +197,7 @@ ngx_adm_event_older(const void *one, const void *two)
 }
 
 
-/* what there is no room for is lost */
+/* without room the event is lost */
 
 static void
 ngx_adm_event_copy_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *oen)
@@ -219,6 +222,7 @@ ngx_adm_event_copy_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *oen)
     en->restoring = oen->restoring;
     en->synced = oen->synced;
     en->heard = oen->heard;
+    en->known = oen->known;
     en->unsold = oen->unsold;
     en->busy = oen->busy;
     en->news = oen->news;

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The nodes of events: found by their ids, made, copied and forgotten, with
- * what other parts of the zone have of them.
+ * The nodes of events: how they are found by their ids, made, copied and
+ * forgotten, with what other parts of the zone have of them.
  */
 
 
@@ -121,7 +121,7 @@ ngx_adm_event_after_locked(ngx_adm_zone_t *zone, ngx_str_t *id)
 }
 
 
-/* the event, if it has a room */
+/* the event's node, if it has a room */
 
 ngx_adm_event_node_t *
 ngx_adm_room_node_locked(ngx_adm_zone_t *zone, ngx_str_t *event)
@@ -238,9 +238,9 @@ ngx_adm_event_alloc_locked(ngx_adm_zone_t *zone, size_t size,
 
 
 /*
- * Forgets the event unused for longest, one without work if there is such
- * among the last few, or none but such a one.  Returns 0 if there was none, or
- * none but the one to keep.
+ * Forgets the event unused for longest: one without work if there is such
+ * among the last few; with idle_only no other.  Returns 0 if there
+ * was none to forget, or only the one to keep.
  */
 
 static ngx_uint_t
@@ -261,7 +261,7 @@ ngx_adm_event_evict_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *keep,
     last = ngx_queue_last(&events->lru);
     en = ngx_adm_event_in(last);
 
-    /* it is the latest used, so that it is the last if there is no other */
+    /* "keep" is the latest used: if it comes up there is no other */
 
     if (en == keep) {
         return 0;
@@ -363,7 +363,7 @@ ngx_adm_event_find_locked(ngx_rbtree_t *tree, ngx_adm_event_node_t *en)
 }
 
 
-/* the first of a later key */
+/* the first node with a later key */
 
 ngx_rbtree_node_t *
 ngx_adm_event_after_key_locked(ngx_rbtree_t *tree, ngx_rbtree_key_t key)

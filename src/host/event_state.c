@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What is known of the queue of an event, and how an answer changes that:
- * answers of several workers may be noted out of order.
+ * What is known of an event's queue, and how an answer changes that.  Answers
+ * of several workers may be noted out of order.
  */
 
 
@@ -70,7 +70,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
     ngx_adm_zone_lock(zone);
 
-    /* what there is nothing to be known of is not worth a node */
+    /* an event of which nothing is to be known gets no node */
 
     en = (state->epoch || state->threshold >= 0 || state->slots >= 0
           || state->sold > 0)
@@ -79,7 +79,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
 
     if (en && state->epoch == 0) {
 
-        /* there is no data; all that may be is what was set, and sold */
+        /* without data there is only what was set, and sold */
 
         if (en->state.epoch == 0) {
             en->state.threshold = state->threshold;
@@ -95,7 +95,7 @@ ngx_adm_event_note(ngx_str_t *id, ngx_adm_event_state_t *state,
         clear = ngx_max(en->state.clear, state->clear);
         since = en->state.revoked;
 
-        /* what the host knew when it asked may have been forgotten since */
+        /* what the host asked with may have been forgotten since */
 
         if (heard && heard->life == zone->sh->life) {
             since = ngx_max(since, state->revoked);
@@ -150,13 +150,13 @@ ngx_adm_event_take_state_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
     news = 0;
 
-    /* the waiting room's scripts may have told of a later one */
+    /* scripts of the waiting room may have told of a later clock */
 
     state->clock = ngx_max(state->clock, en->state.clock);
 
     if (state->epoch != en->state.epoch) {
 
-        /* with the data went what told other hosts of the event */
+        /* with the data went the list that tells other hosts of the event */
 
         en->marked = 0;
 
@@ -174,7 +174,7 @@ ngx_adm_event_take_state_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         news |= NGX_ADM_NEWS_UNSOLD;
     }
 
-    /* what is unknown is that, though since the loss so many were sold */
+    /* unknown stays unknown, even if some were sold since the loss */
 
     state->sold = now->unsold ? -1 : ngx_max(en->state.sold, state->sold);
 
@@ -217,22 +217,6 @@ ngx_adm_event_empty(ngx_str_t *id)
     }
 
     ngx_adm_zone_unlock(zone);
-}
-
-
-ngx_adm_seats_e
-ngx_adm_seats(ngx_adm_event_conf_t *conf, int64_t slots, int64_t sold,
-    int64_t inside)
-{
-    if (slots < 0) {
-        slots = conf->slots;
-    }
-
-    if (slots < 0 || sold < 0 || slots > sold + inside) {
-        return NGX_ADM_SEATS_FREE;
-    }
-
-    return sold < slots ? NGX_ADM_SEATS_TAKEN : NGX_ADM_SEATS_SOLD;
 }
 
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Copies of what is known of events, one or a few of them at a time: the lock
- * is not held for all.
+ * Copies of what is known of events, a few at a time, so that the lock is not
+ * held for all of them.
  */
 
 

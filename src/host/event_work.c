@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Events that there is work to do in are in a tree of the schedule, by the
- * time of the next step: where people wait in one, all others in a second,
- * which a recall makes the third, in which all are due.
+ * Events that there is work to do in are in trees of the schedule, by the time
+ * of their next step: one tree for events in which people wait, one for
+ * others.  A recall makes the latter tree the third, whose events are all due.
  */
 
 
@@ -16,17 +16,18 @@
 
 
 #define NGX_ADM_MARK_INTERVAL  60000     /* ms */
-#define NGX_ADM_WATCH          500       /* ms, where others' news is not relied
-                                            on */
-#define NGX_ADM_WATCHFUL       60000     /* ms, after something that says so */
+#define NGX_ADM_WATCH          500       /* ms, where news from other hosts
+                                            is not relied on */
+#define NGX_ADM_WATCHFUL       60000     /* ms for which it is not, after a
+                                            sign of that */
 #define NGX_ADM_TELL           1000      /* ms between two times that other
                                             hosts are told */
-#define NGX_ADM_TELL_WAITING   10000     /* where somebody waits they look by
-                                            themselves */
-#define NGX_ADM_END_UNKNOWN    60000     /* ms, of users of whom no answer told
-                                            how long they are in */
+#define NGX_ADM_TELL_WAITING   10000     /* the same where somebody waits, as
+                                            they look by themselves */
+#define NGX_ADM_END_UNKNOWN    60000     /* ms, if no answer told how long
+                                            users are in */
 
-/* of the trees two of which one is idle, the other recalled, and */
+/* trees: this one, and two which in turn are idle and recalled */
 #define NGX_ADM_URGENT  2
 #define NGX_ADM_TREES   3
 
@@ -38,12 +39,13 @@
 
 typedef struct {
     ngx_rbtree_t                trees[NGX_ADM_TREES];
-    ngx_rbtree_node_t           sentinel;   /* of all of them */
-    ngx_uint_t                  idle;       /* the tree of those in which nobody
-                                               waits; the other one's are all
-                                               due: recalled */
-    ngx_uint_t                  recall;     /* bool: again, after that */
-    ngx_uint_t                  n;          /* in all of them */
+    ngx_rbtree_node_t           sentinel;   /* for all the trees */
+    ngx_uint_t                  idle;       /* the tree of events in which
+                                               nobody waits; the last one's
+                                               are recalled: all due */
+    ngx_uint_t                  recall;     /* bool: recall once more after
+                                               it */
+    ngx_uint_t                  n;          /* events in all trees */
     ngx_msec_t                  watchful;   /* until when news from others is
                                                not relied on; 0: it is */
 } ngx_adm_work_t;
@@ -89,7 +91,7 @@ ngx_adm_work_empty(ngx_adm_zone_t *zone)
 }
 
 
-/* what was looked after is looked at by the new zone at once */
+/* an event that was looked after is to be looked at by the new zone at once */
 
 static void
 ngx_adm_work_copy_event(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
@@ -150,8 +152,8 @@ ngx_adm_event_unmark(ngx_str_t *id)
 
 
 /*
- * Where people wait comes first, but the others have a share of their own: who
- * fills one of them does not stop the other.
+ * Events in which people wait come first, but the others have a share of their
+ * own: whoever fills one of the trees does not stop the other.
  */
 
 ngx_int_t
@@ -262,7 +264,7 @@ ngx_adm_events_due_locked(ngx_pool_t *pool, ngx_array_t *ids, ngx_uint_t tree,
 }
 
 
-/* the first of a tree that is due; what is recalled is, whatever its time */
+/* the first of a tree that is due; a recalled event always is */
 
 static ngx_adm_event_node_t *
 ngx_adm_event_due_locked(ngx_adm_zone_t *zone, ngx_uint_t tree)
@@ -332,8 +334,8 @@ ngx_adm_event_next(ngx_str_t *id, ngx_adm_stepped_t *stepped)
         if (stepped->brief) {
 
             /*
-             * Redis forgets it, too, and that is no loss of data.  Nobody is
-             * left with a place or a token that still counts.
+             * Redis forgets the event as well, which is no loss of data:
+             * nobody has a place or a token left that counts.
              */
 
             ngx_adm_sum_locked(zone, en, -1);
@@ -345,7 +347,7 @@ ngx_adm_event_next(ngx_str_t *id, ngx_adm_stepped_t *stepped)
             ngx_adm_sum_locked(zone, en, 1);
 
             if (en->state.clock == 0 && en->room == NULL) {
-                /* there never was anybody in it */
+                /* there never were any users */
                 ngx_adm_event_free_locked(zone, en);
             }
         }
@@ -394,7 +396,7 @@ ngx_adm_event_news(ngx_str_t *id, int64_t time)
 }
 
 
-/* no tree is walked for it: that of the idle ones becomes the recalled one */
+/* no tree is walked: the idle tree becomes the recalled one */
 
 void
 ngx_adm_events_recall(void)
@@ -524,11 +526,11 @@ ngx_adm_event_watch(ngx_str_t *id, ngx_uint_t named)
 
     ngx_adm_zone_lock(zone);
 
-    /* no other is forgotten for one that anybody may have made up */
+    /* no other is forgotten for an event that anybody may have made up */
 
     en = ngx_adm_event_add_locked(zone, id, named);
 
-    /* being told of again is no sign of work */
+    /* to be told of an event once more is no sign of work */
 
     if (en && !en->working) {
         en->busy = (uint32_t) ngx_current_msec;
@@ -606,7 +608,7 @@ ngx_adm_event_work_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     en->busy = (uint32_t) ngx_current_msec;
 
     if (urgent || !en->heard) {
-        /* of an event that is new here it is not known who was put out */
+        /* a host that is new to the event does not know who was put out */
         delay = 0;
 
     } else if (ngx_adm_is_watchful()) {
@@ -630,7 +632,7 @@ ngx_adm_event_work_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     }
 
     if (en->working && urgent && en->tree == NGX_ADM_URGENT) {
-        /* a step is out, or comes soon: none comes earlier than that */
+        /* a step is out, or comes soon: this one is not to be earlier */
         return;
     }
 

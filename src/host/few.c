@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Nodes by the address of events': events that have none pay nothing for them.
+ * Nodes by the addresses of events' nodes: events that have none pay nothing.
  */
 
 
@@ -63,7 +63,7 @@ ngx_adm_few_free_locked(ngx_adm_zone_t *zone, ngx_adm_few_t *few, void *node)
 }
 
 
-/* while others have the lock any of them may go or come */
+/* while others have the lock any of these may go or come */
 
 void
 ngx_adm_few_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone,

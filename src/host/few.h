@@ -24,31 +24,33 @@ typedef struct {
 } ngx_adm_few_t;
 
 
-/* whose node it is */
+/* the event whose node this is */
 #define ngx_adm_few_event(node)                                               \
     ((ngx_adm_event_node_t *) (uintptr_t)                                     \
         ((ngx_rbtree_node_t *) (node))->key)
 
 
-/* there is none, any more */
+/* forgets all, whose memory is gone */
 void ngx_adm_few_empty(ngx_adm_few_t *few);
 
-/* NULL: it has none; en may be that of an event that is gone, or NULL */
+/*
+ * NULL: the event has none; en may be the address of one that is gone, or NULL
+ */
 void *ngx_adm_few_of_locked(ngx_adm_few_t *few, ngx_adm_event_node_t *en);
 
-/* the first after that key (0: of all), which moves on; NULL: none */
+/* the first one after key (0: of all), which moves on; NULL: there is none */
 void *ngx_adm_few_next_locked(ngx_adm_few_t *few, ngx_rbtree_key_t *key);
 
 void ngx_adm_few_add_locked(ngx_adm_few_t *few, void *node,
     ngx_adm_event_node_t *en);
 
-/* with its memory */
+/* takes it out, and frees it */
 void ngx_adm_few_free_locked(ngx_adm_zone_t *zone, ngx_adm_few_t *few,
     void *node);
 
 /*
- * Calls copy for each of few, of the zone before, whose event the new one has:
- * en there.  data is the caller's.
+ * Calls copy for each node of the zone before whose event the new zone has,
+ * with that event as en and the caller's data.
  */
 typedef void (*ngx_adm_few_copy_pt)(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, void *node, void *data);

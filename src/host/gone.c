@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The latest goes where the oldest was, so that it is known how much of what
- * happened before is forgotten.  The ring is made for the first view, as large
- * as there is room for, and given back when there is none.
+ * A new entry takes the place of the oldest, so that it is known from when on
+ * all is remembered.  The ring is made for the first view, as large as there
+ * is room for, and freed after the last.
  */
 
 
@@ -20,21 +20,22 @@
 #define NGX_ADM_GONE_LEAST 64
 
 
-/* an element of the ring, and of the chain of a bucket */
+/* an element of the ring, in the chain of a bucket */
 typedef struct {
     uint64_t                    key;
-    int64_t                     time;       /* us; 0: nobody */
-    ngx_adm_event_node_t       *event;      /* not to be read: it may be gone */
-    uint32_t                    next;       /* in the chain, from 1; 0: none */
-    uint32_t                    first;      /* of the bucket that has the
-                                               number of this element */
+    int64_t                     time;       /* us; 0: free */
+    ngx_adm_event_node_t       *event;      /* an address only: it may be
+                                               gone */
+    uint32_t                    next;       /* in the chain; 0: the end */
+    uint32_t                    first;      /* of the chain of this element's
+                                               bucket */
 } ngx_adm_gone_one_t;
 
 
 typedef struct {
     ngx_uint_t                  max;        /* a power of 2 */
-    ngx_uint_t                  last;       /* where the next one goes */
-    ngx_uint_t                  views;      /* that need it */
+    ngx_uint_t                  last;       /* where the next goes */
+    ngx_uint_t                  views;      /* views that need the ring */
     ngx_adm_gone_one_t         *ring;       /* NULL: there is none */
 } ngx_adm_gone_t;
 
@@ -187,7 +188,7 @@ ngx_adm_gone_add_locked(ngx_adm_zone_t *zone, uint64_t key, int64_t time,
 }
 
 
-/* the link to the element, which is 0 if there is none */
+/* the link to the element; it is 0 where there is none */
 
 static uint32_t *
 ngx_adm_gone_find(ngx_adm_gone_t *gone, uint64_t key)

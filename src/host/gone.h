@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Users who came in, left, or stand otherwise than a place of theirs has it, as
- * a host knows of late: a ring of all events, found by a hash, for view.c.  All
- * of it is under the zone's lock.
+ * Users who came in, left, or stand otherwise than a place of theirs says, as
+ * a host has heard of late: a ring for all events, searched by a hash, for
+ * view.c.  All of it is under the zone's lock.
  */
 
 
@@ -21,25 +21,26 @@
 extern ngx_adm_zone_part_t  ngx_adm_gone_part;
 
 
-/* who had to be forgotten for another one */
+/* the entry that had to be forgotten */
 typedef struct {
-    ngx_adm_event_node_t       *event;      /* an address alone: it may be gone;
-                                               NULL: nobody had to be */
+    ngx_adm_event_node_t       *event;      /* an address only: the event may
+                                               be gone; NULL: nothing was
+                                               forgotten */
     int64_t                     time;
 } ngx_adm_gone_forgot_t;
 
 
 /*
- * A view needs the ring, which is made if there is none, and does not need it
- * any more.  NGX_DECLINED: there is no room for it.
+ * A view needs the ring, which is made if there is none; or needs it no
+ * longer.  NGX_DECLINED: there is no room for it.
  */
 ngx_int_t ngx_adm_gone_use_locked(ngx_adm_zone_t *zone);
 void ngx_adm_gone_unuse_locked(ngx_adm_zone_t *zone);
 
 /*
- * These are for events with a view alone, so that there is a ring.  Places of
- * the user up to that time, us of the event's clock, are to be asked
- * about; 0: nothing is known.  The key is ngx_adm_view_key().
+ * For events with a view only, so that there is a ring.  Places of the user up
+ * to that time (us, the event's clock) have to be asked about; 0: nothing is
+ * known. key is ngx_adm_view_key().
  */
 int64_t ngx_adm_gone_locked(ngx_adm_zone_t *zone, uint64_t key);
 

@@ -54,7 +54,7 @@ ngx_adm_hold_noted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 {
     en->held = (value && ngx_adm_hold_stands(value));
 
-    /* a zone that copies has the names already */
+    /* a zone that is being copied has the names already */
 
     if (en->held && zone == ngx_adm_zone) {
         ngx_adm_name_locked(zone, en);

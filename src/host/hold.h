@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Whether an operator holds an event: nobody is let in, and if that was asked
- * for those inside do not pass the gate either.  It is in the zone; answers of
- * the scripts of both tiers bring it.
+ * Whether an operator holds an event: nobody is let in and, if asked for,
+ * those inside do not pass the gate either.  It is in the zone, and comes with
+ * the answers of the scripts of both tiers.
  */
 
 
@@ -34,14 +34,16 @@ typedef struct {
 extern ngx_adm_record_t  ngx_adm_hold_record;
 
 
-/* as the host knows; takes the lock, unless no event ever was.  Returns what is
-   held */
+/*
+ * as the host knows; returns what is held; takes the lock, if any event ever
+ * was
+ */
 #define ngx_adm_hold_get(event, hold)                                         \
     (ngx_memzero(hold, sizeof(ngx_adm_hold_t)),                               \
      (void) ngx_adm_record_get(&ngx_adm_hold_record, event, hold),            \
      (ngx_uint_t) (hold)->held)
 
-/* of one that is held: "outside", "inside" */
+/* what is held, as text: "outside", "inside" */
 #define ngx_adm_hold_text(hold)                                               \
     ((hold)->held == NGX_ADM_HOLD_INSIDE ? "inside" : "outside")
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The table of answers to repeated calls: a tree by the hash of the call, and
- * a queue by when they were given.
+ * Answers to repeated calls, in a tree by the hash of the call, and in a queue
+ * by when they were given.
  */
 
 
@@ -15,22 +15,22 @@
 #include "idempotency.h"
 
 
-#define NGX_ADM_ANSWER_SIZE     1024     /* bytes, with two tokens */
+#define NGX_ADM_ANSWER_SIZE     1024     /* bytes, two tokens among them */
 #define NGX_ADM_ANSWER_KEEP     300000   /* ms */
 
-/* ms after its deadline by which whoever is answering it has died */
+/* ms after its deadline by which a worker that still has no answer has died */
 #define NGX_ADM_ANSWER_PENDING  10000
 
 
-/* found by the hash of the call, with the first bytes of it as the key */
+/* an answer; key: the first bytes of the call's hash */
 typedef struct {
     ngx_str_node_t       sn;
     ngx_queue_t          queue;
     u_char               hash[NGX_ADM_IDEMPOTENCY_HASH];
     u_char               body[NGX_ADM_IDEMPOTENCY_HASH];
     ngx_msec_t           expire;
-    uint64_t             owner;      /* who is answering it, 0: it was */
-    ngx_adm_answer_t     answer;     /* its strings in data */
+    uint64_t             owner;      /* who is to answer; 0: answered */
+    ngx_adm_answer_t     answer;     /* strings are in data */
     u_char               data[1];
 } ngx_adm_answer_node_t;
 
@@ -173,7 +173,7 @@ ngx_adm_idempotency_keep(ngx_adm_keyed_t *keyed, ngx_adm_answer_t *answer)
         an = NULL;
     }
 
-    /* who comes too late leaves it to those who came after */
+    /* an owner who comes too late leaves it to whoever came after */
 
     if (an == NULL) {
         (void) ngx_adm_answer_add_locked(zone, keyed, answer);
@@ -235,7 +235,10 @@ ngx_adm_answer_copy_locked(ngx_adm_answer_node_t *an, ngx_pool_t *pool,
 }
 
 
-/* answer NULL: there is none yet.  NULL: without memory it is not remembered */
+/*
+ * answer NULL: there is none yet; returns NULL if there is no memory to
+ * remember it
+ */
 
 static ngx_adm_answer_node_t *
 ngx_adm_answer_add_locked(ngx_adm_zone_t *zone, ngx_adm_keyed_t *keyed,

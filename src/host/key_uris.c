@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Locations: each has an entry in the zone: who of the host asks it, since
- * when, and the text that it answered last.  Each worker makes its set of that
- * text, which is copied in steps, since it may be long.
+ * Locations that answer key sets.  Each has an entry in the zone: which worker
+ * of the host asks it, since when, and the text that it last answered.  Each
+ * worker makes its set from that text, which may be long and so is copied in
+ * steps.
  */
 
 
@@ -29,18 +30,18 @@
 
 
 typedef struct {
-    uint64_t        id;              /* 0: free */
-    ngx_uint_t      version;         /* of the text; 0: there is none */
-    ngx_uint_t      generation;      /* of the configuration that got it */
+    uint64_t        id;              /* 0: the entry is free */
+    ngx_uint_t      version;         /* of the text; 0: none */
+    ngx_uint_t      generation;      /* of the configuration that asked */
     u_char         *text;
     size_t          len;
-    u_char         *coming;          /* what is to take its place; NULL: none */
-    ngx_uint_t      next;            /* version that it will be */
+    u_char         *coming;          /* the next text; NULL: none */
+    ngx_uint_t      next;            /* the version it will have */
     ngx_msec_t      got;             /* when it last answered */
-    ngx_msec_t      asked;           /* a mark: 0 is never, or in vain */
-    ngx_pid_t       asking;          /* since then; 0: nobody */
-    ngx_uint_t      handed_on;       /* bool: it was, since it was last asked */
-    ngx_uint_t      failed;          /* bool: the last time it did not answer */
+    ngx_msec_t      asked;           /* 0: never, or in vain */
+    ngx_pid_t       asking;          /* 0: nobody is */
+    ngx_uint_t      handed_on;       /* bool: to another who waited, once */
+    ngx_uint_t      failed;          /* bool: no answer the last time */
 } ngx_adm_keys_entry_t;
 
 
@@ -112,7 +113,7 @@ ngx_adm_keys_make(ngx_adm_zone_t *zone)
 }
 
 
-/* texts were in memory that is gone */
+/* the slab pool, where texts were, is new */
 
 static void
 ngx_adm_keys_empty(ngx_adm_zone_t *zone)
@@ -121,14 +122,16 @@ ngx_adm_keys_empty(ngx_adm_zone_t *zone)
 
     keys = ngx_adm_keys(zone);
 
-    /* versions go on: a worker is to take no other text for the one it has */
+    /*
+     * versions go on, so that no worker takes another text for the one it has
+     */
 
     ngx_memzero(ngx_adm_keys_entries(keys),
                 keys->n * sizeof(ngx_adm_keys_entry_t));
 }
 
 
-/* keys outlive a change of the zone's size: the service may be away */
+/* keys outlive a change of the zone's size, since the service may be away */
 
 static void
 ngx_adm_keys_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
@@ -206,7 +209,8 @@ uint64_t
 ngx_adm_keys_id(ngx_str_t *name)
 {
     uint64_t                   id;
-    static ngx_adm_hash_key_t  key;     /* nobody chooses these */
+    static ngx_adm_hash_key_t  key;     /* a fixed key: nobody chooses these
+                                           names */
 
     id = ngx_adm_hash(&key, name->data, name->len);
 
@@ -214,7 +218,7 @@ ngx_adm_keys_id(ngx_str_t *name)
 }
 
 
-/* as it is without the lock: whoever acts on it looks again */
+/* read without the lock: whoever acts on it looks again */
 
 static ngx_adm_keys_entry_t *
 ngx_adm_keys_entry(ngx_adm_key_source_t *source)
@@ -226,7 +230,7 @@ ngx_adm_keys_entry(ngx_adm_key_source_t *source)
     keys = ngx_adm_keys(ngx_adm_zone);
     entries = ngx_adm_keys_entries(keys);
 
-    /* where it was last; it is elsewhere once others had to go */
+    /* where it was last; elsewhere, if others had to go meanwhile */
 
     if (entries[source->entry].id == source->id) {
         return &entries[source->entry];
@@ -244,8 +248,8 @@ ngx_adm_keys_entry(ngx_adm_key_source_t *source)
 
 
 /*
- * A new one takes the place of the one that was asked longest ago.  NULL: all
- * were asked just now, and are not to be asked again by being forgotten.
+ * A new entry takes the place of the one asked longest ago.  NULL: all were
+ * asked just now; if they were forgotten they would be asked again.
  */
 
 static ngx_adm_keys_entry_t *
@@ -309,7 +313,7 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
         source->got = entry->got;
     }
 
-    /* also where the zone has forgotten it, and nobody could be asked again */
+    /* even if the zone has forgotten it, or nobody can be asked again */
 
     if (source->set && ngx_adm_since(source->got) > NGX_ADM_KEYS_LAST) {
         ngx_adm_key_source_set(source, NULL);
@@ -351,7 +355,7 @@ ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log)
 }
 
 
-/* NGX_DECLINED: there is another one meanwhile */
+/* NGX_DECLINED: there is another text by now */
 
 static ngx_int_t
 ngx_adm_keys_read_text(ngx_adm_zone_t *zone, ngx_adm_keys_entry_t *entry,
@@ -408,7 +412,7 @@ ngx_adm_keys_asking(ngx_adm_keyring_t *ring)
 }
 
 
-/* it was asked just now; a worker that died while it asked does not count */
+/* whether it was asked just now; one whose asker died meanwhile was not */
 
 static ngx_uint_t
 ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
@@ -430,7 +434,7 @@ ngx_adm_keys_recent(ngx_adm_keys_entry_t *entry)
         return 1;
     }
 
-    /* all who wait are about the same worker, and look at the same time */
+    /* all who wait ask about the same worker, at the same moment */
 
     if (pid != alive || seen != ngx_current_msec) {
 
@@ -542,7 +546,7 @@ ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_msec_t asked,
 }
 
 
-/* NGX_DECLINED: it is the one that was there, or older; NGX_ERROR: no room */
+/* NGX_DECLINED: the text is the same as before, or older; NGX_ERROR: no room */
 
 static ngx_int_t
 ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_msec_t asked,
@@ -563,8 +567,8 @@ ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_msec_t asked,
             && entry->asked != asked))
     {
         /*
-         * It was forgotten, for others that were asked meanwhile; or was asked
-         * once more, and said something that is newer.
+         * The entry was forgotten for others; or the location was asked once
+         * more, and said something newer.
          */
         version = 0;
         rc = NGX_DECLINED;
@@ -579,7 +583,7 @@ ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_msec_t asked,
     } else {
 
         if (entry->coming) {
-            /* of one who has died, or is too late */
+            /* of a worker that died, or is too late */
             ngx_slab_free_locked(ngx_adm_zone->shpool, entry->coming);
         }
 
@@ -597,7 +601,7 @@ ngx_adm_keys_put(ngx_adm_key_source_t *source, ngx_msec_t asked,
 }
 
 
-/* it counts once it is whole; NGX_DECLINED: another one came meanwhile */
+/* the text counts once it is whole; NGX_DECLINED: another one came meanwhile */
 
 static ngx_int_t
 ngx_adm_keys_fill(ngx_adm_key_source_t *source, ngx_uint_t version,

@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Files: each worker looks at them by itself, when a token comes: what nobody
- * asks for need not be known.  What is news is said by the first of the host.
+ * Files of keys.  Each worker looks at them by itself, when a token comes:
+ * what nobody asks for need not be known.  The log is told by the first of the
+ * host.
  */
 
 
@@ -17,13 +18,13 @@
 
 #define NGX_ADM_KEYS_LOOK    5000    /* ms: a change is seen by then */
 
-#define NGX_ADM_KEYS_TOLD    64      /* files that are told apart */
+#define NGX_ADM_KEYS_TOLD    64      /* files that the log tells apart */
 
 #define NGX_ADM_KEYS_SETTLE  2       /* s in which a file may change again
                                         without another time of change */
 
 
-/* what the host has been told of a file, so that one worker says it */
+/* what the host knows of a file, so that one worker tells the log */
 typedef struct {
     uint64_t        id;
     uint64_t        what;
@@ -131,7 +132,7 @@ ngx_adm_keys_file(ngx_adm_key_source_t *source, u_char *buf, ngx_str_t *text,
         goto done;
     }
 
-    /* what it is now, also if it is of no use: it is told of once */
+    /* even if it is of no use, so that the log is told once */
 
     (void) ngx_adm_keys_changed(source, &fi);
 
@@ -163,7 +164,7 @@ done:
 }
 
 
-/* since this was last asked; a file changed just now may change again */
+/* whether it changed since this was last asked; just changed, it may again */
 
 static ngx_uint_t
 ngx_adm_keys_changed(ngx_adm_key_source_t *source, ngx_file_info_t *fi)
@@ -223,7 +224,7 @@ ngx_adm_keys_look(ngx_adm_keyring_t *ring, ngx_log_t *log)
 
         sources[i].looked = ngx_current_msec;
 
-        /* one that is gone for a moment is about to come back */
+        /* a file that is gone for a moment is about to come back */
 
         if (ngx_file_info(sources[i].name.data, &fi) == NGX_FILE_ERROR) {
             ngx_memzero(&fi, sizeof(ngx_file_info_t));
@@ -269,7 +270,7 @@ ngx_adm_keys_again(ngx_adm_key_source_t *source, ngx_log_t *log)
 
     set = source->set;
 
-    /* one that was slow to look has seen less than what others tell of */
+    /* a worker that was slow to look has seen less than others have told */
 
     if (set->id == id && !source->refused) {
         return;
@@ -289,7 +290,7 @@ ngx_adm_keys_again(ngx_adm_key_source_t *source, ngx_log_t *log)
 }
 
 
-/* whether no worker of the host has seen this of the file just before */
+/* whether no other worker of the host has just seen the same of the file */
 
 static ngx_uint_t
 ngx_adm_keys_news(ngx_adm_key_source_t *source, u_char *text, size_t len)
@@ -317,7 +318,7 @@ ngx_adm_keys_news(ngx_adm_key_source_t *source, u_char *text, size_t len)
 }
 
 
-/* its own, a free one, or, where there are too many files, another's */
+/* the file's entry, a free one or, of too many files, another's */
 
 static ngx_adm_keys_told_t *
 ngx_adm_keys_told_locked(uint64_t id)

@@ -19,50 +19,49 @@
 
 
 /*
- * Reads the file of a source, whose set is replaced if there is another one in
- * it.  NGX_DECLINED: there is none, *why says so in a constant text, and the
- * set is as it was; with *err, what failed is a call of the system.
- * NGX_ERROR: no memory.
+ * Reads the file of a source, and replaces its set if there is another one in
+ * it.  NGX_DECLINED: no set; *why says so in a constant text, and the old set
+ * stays; *err is set if a system call failed.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_keys_read(ngx_adm_key_source_t *source, ngx_log_t *log,
     const char **why, ngx_err_t *err);
 
-/* of a set that was read: tells of keys that can not be used */
+/* tells the log of keys in a set, just read, that can't be used */
 void ngx_adm_keys_warn(ngx_adm_key_source_t *source, ngx_log_t *log);
 
 /*
- * Before tokens are verified: has the sets that are there now, and logs what
- * has changed.  It looks at files now and then.
+ * To be called before tokens are verified: brings the sets up to date, and
+ * logs what has changed.  Files are looked at now and then.
  */
 void ngx_adm_keys_look(ngx_adm_keyring_t *ring, ngx_log_t *log);
 
-/* of a location: has the set of the text that is in the zone now */
+/* makes the set of a location from the text that is in the zone now */
 void ngx_adm_keys_take(ngx_adm_key_source_t *source, ngx_log_t *log);
 
 /* a number for a name, the same whatever the configuration; never 0 */
 uint64_t ngx_adm_keys_id(ngx_str_t *name);
 
-/* whether somebody of this host is asking a location of the ring */
+/* whether some worker of this host is asking a location of the ring */
 ngx_uint_t ngx_adm_keys_asking(ngx_adm_keyring_t *ring);
 
 /*
- * A location may have to be asked: a token names a key that is not at hand, or,
- * with again, all is well but for the time.  NGX_OK: the caller does, and is to
- * call _answer() or _abandon(); NGX_AGAIN: somebody does; NGX_BUSY: somebody
- * did just now, and got an answer, or, NGX_ERROR, none; NGX_DECLINED: not yet.
- * With NGX_OK *asked is for those two: what comes after it was asked once more
- * is no answer to that.
+ * A location may have to be asked: a token names a key that is not at hand;
+ * or, with again, only because of the time.  NGX_OK: the caller asks, and has
+ * to call _answer() or _abandon(); NGX_AGAIN: somebody else is asking;
+ * NGX_BUSY: somebody has just asked, and got an answer, or, NGX_ERROR, none;
+ * NGX_DECLINED: not yet. *asked, set with NGX_OK, is for those two: an answer
+ * to a later question is told from it.
  */
 ngx_int_t ngx_adm_keys_ask(ngx_adm_key_source_t *source, ngx_uint_t again,
     ngx_msec_t *asked);
 
-/* what the location answered, NULL: nothing of use */
+/* the location's answer; NULL: nothing of use */
 void ngx_adm_keys_answer(ngx_adm_key_source_t *source, ngx_msec_t asked,
     ngx_str_t *text, const char *why, ngx_log_t *log);
 
 /*
- * The caller goes before there is an answer: another that waits takes over, but
- * once only, so that nobody can have a location asked more often by going.
+ * The caller goes before there is an answer: another that waits takes over;
+ * but only once, so that nobody can have a location asked more often by going.
  */
 void ngx_adm_keys_abandon(ngx_adm_key_source_t *source, ngx_msec_t asked);
 

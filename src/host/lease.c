@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The lease of the schedule.  Its beats also tell when the host itself stood
- * still: what was known of Redis then may not be so any more.
+ * The lease of the schedule.  By its beats one also knows that the host stood
+ * still: then what was known of Redis may not be so any more.
  */
 
 
@@ -15,7 +15,7 @@
 #include "lease.h"
 
 
-/* ms without a beat, after which the host itself stood still */
+/* ms without a beat, which mean that the host itself stood still */
 #define NGX_ADM_STOOD_STILL  5000
 
 
@@ -26,7 +26,7 @@
 
 typedef struct {
     ngx_pid_t                   holder;     /* 0: nobody */
-    ngx_msec_t                  beat;       /* its last */
+    ngx_msec_t                  beat;       /* the last, ms */
 } ngx_adm_lease_t;
 
 

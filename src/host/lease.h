@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which worker of the host runs the schedule: the one that holds the lease,
- * in the zone, for as long as it goes on to take it.
+ * Which worker of the host runs the schedule: the one that holds the lease, in
+ * the zone, for as long as it keeps taking it.
  */
 
 
@@ -17,17 +17,17 @@
 #include "zone.h"
 
 
-#define NGX_ADM_LEASE  2000      /* ms without a beat after which another worker
-                                    takes over */
+#define NGX_ADM_LEASE  2000      /* ms without a beat, after which another
+                                    worker takes over */
 
 
 extern ngx_adm_zone_part_t  ngx_adm_lease_part;
 
 
 /*
- * Whether this worker runs the host's schedule for the next
- * NGX_ADM_LEASE ms; each call of the holder is a beat.  Both take
- * the zone's lock.
+ * _take(): whether this worker runs the host's schedule for the next
+ * NGX_ADM_LEASE ms; called by the holder it is a beat.  _leave(): gives the
+ * lease up.  Both take the zone's lock.
  */
 ngx_uint_t ngx_adm_lease_take(void);
 void ngx_adm_lease_leave(void);

@@ -2,16 +2,16 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The filter is one for all events, and made for the first of them: a user
- * sets a few of its bits, which is as good as being asked about.  Nobody is
- * taken out of it; but which bits these are goes by a salt of the event, that
- * is another one now and then.  When too many bits are set it begins anew, and
- * until steps have told who is there everybody is asked about, as where there
- * is no room for it.
+ * There is one filter for all events, made for the first that needs it.  A
+ * user sets a few of its bits; who has all of them set may be there, and is
+ * asked about.  Nobody can be taken out again, but which bits are a user's
+ * depends on a salt of the event, which changes now and then.  When too many
+ * bits are set the filter begins anew, and until steps have told who is there
+ * everybody is asked about; so it is where there is no room for a filter.
  *
- * A step tells who came since the last one, by scores: of those who came with
- * a ticket, or by a place, these are not the latest, so that all are told again
- * now and then.
+ * A step tells who came since the last one, by scores.  Those who came with a
+ * ticket, or by a place, have earlier ones: so all are told again now and
+ * then.
  */
 
 
@@ -27,59 +27,59 @@
 #include "tally.h"
 
 
-#define NGX_ADM_LINE_SHARE    64         /* of the zone, one part is the filter,
-                                            */
-#define NGX_ADM_LINE_MOST     1048576    /* bytes, at most: it is cleared under
-                                            the lock */
+#define NGX_ADM_LINE_SHARE    64         /* one such part of the zone is the
+                                            filter, */
+#define NGX_ADM_LINE_MOST     1048576    /* bytes at most, as it is cleared
+                                            under the lock */
 #define NGX_ADM_LINE_BITS     6          /* of a user */
-#define NGX_ADM_LINE_FILL     3          /* one part of it set: that is 15 bits
-                                            a user, 1 in 700 of others is asked
-                                            about */
-#define NGX_ADM_LINE_CLEAR    60000      /* ms between beginnings */
+#define NGX_ADM_LINE_FILL     3          /* one such part may be set: 15 bits
+                                            a user, and 1 of 700 others is
+                                            asked about */
+#define NGX_ADM_LINE_CLEAR    60000      /* ms between new beginnings */
 
-#define NGX_ADM_LINE_FRESH    1000       /* ms, for which an answer counts:
+#define NGX_ADM_LINE_FRESH    1000       /* ms for which an answer counts:
                                             steps come twice as often */
-#define NGX_ADM_LINE_THROUGH  128        /* one of so many is asked about all
-                                            the same */
+#define NGX_ADM_LINE_THROUGH  128        /* 1 of so many is asked about in
+                                            any case */
 
-/* ms between times that all are told: as many as there are, at 1000 in 300 */
+/* ms in which all are told again, or longer, at 1000 in 300 ms */
 #define NGX_ADM_LINE_SCAN     10000
 #define ngx_adm_line_scan_ms(users)  ((ngx_msec_t) (users) * 3 / 10)
 
-#define NGX_ADM_LINE_SALT     300000     /* ms, that somebody who has gone may
-                                            be asked about */
+#define NGX_ADM_LINE_SALT     300000     /* ms in which somebody who has gone
+                                            may still be asked about */
 
 #define NGX_ADM_LINE_USER     256        /* bytes */
 
 
-/* what the filter has of an event */
+/* what there is of an event */
 typedef struct {
     ngx_rbtree_node_t           node;           /* of the event */
-    int64_t                     waiting;        /* scores, up to which */
+    int64_t                     waiting;        /* scores, as far as told */
     int64_t                     inside;
     ngx_uint_t                  generation;     /* of the filter */
-    ngx_msec_t                  began;          /* when all were last told */
-    ngx_msec_t                  salted;         /* when it got its salt */
-    int64_t                     clear;          /* us: when the queue last was
-                                                   before that */
+    ngx_msec_t                  began;          /* when telling all began */
+    ngx_msec_t                  salted;         /* when the salt was set */
+    int64_t                     clear;          /* us: last clear of the
+                                                   queue before that */
     uint64_t                    salt;
-    uint64_t                    next;           /* of what is being told; 0: the
-                                                   same */
-    ngx_uint_t                  round;          /* of telling all */
-    unsigned                    known:1;        /* all that there are, once */
+    uint64_t                    next;           /* salt while all are told;
+                                                   0: the same */
+    ngx_uint_t                  round;          /* number of that */
+    unsigned                    known:1;        /* all have been told once */
 } ngx_adm_line_t;
 
 
 typedef struct {
     ngx_uint_t                  generation;
     ngx_msec_t                  cleared;
-    ngx_uint_t                  bits;           /* that there are */
+    ngx_uint_t                  bits;           /* in the filter */
     ngx_uint_t                  set;
-    uint64_t                    salts;          /* that there were */
+    uint64_t                    salts;          /* salts given out so far */
     ngx_uint_t                  rounds;
-    ngx_uint_t                  through;        /* that would have been refused,
-                                                   of all events */
-    u_char                     *filter;         /* NULL: there is none yet */
+    ngx_uint_t                  through;        /* users of all events who
+                                                   would have been refused */
+    u_char                     *filter;         /* NULL: none yet */
     ngx_adm_few_t               few;
 } ngx_adm_lines_t;
 
@@ -219,7 +219,7 @@ ngx_adm_line_refuses(ngx_str_t *event, ngx_str_t *user)
 }
 
 
-/* where nobody is there no step tells who is */
+/* an event in which nobody is has no steps that tell who is */
 
 ngx_uint_t
 ngx_adm_line_sold_refuses(ngx_str_t *event, ngx_adm_event_conf_t *conf,
@@ -370,7 +370,10 @@ ngx_adm_line_from(ngx_str_t *event, ngx_adm_line_scan_t *scan)
 
     if (en && line == NULL && ngx_adm_lines_make_locked(zone) == NGX_OK) {
 
-        /* nobody is forgotten for it: without it all are asked about */
+        /*
+         * no event is forgotten for it: without a node everybody is asked
+         * about
+         */
 
         line = ngx_adm_zone_alloc_locked(zone, sizeof(ngx_adm_line_t));
 
@@ -412,7 +415,7 @@ ngx_adm_line_told(ngx_str_t *event, ngx_adm_line_scan_t *scan,
 
     line = ngx_adm_line_of_locked(ngx_adm_zone, event, &en);
 
-    /* what was asked before that says nothing of a round, nor of a filter */
+    /* an answer to an earlier question says nothing of this round, or filter */
 
     if (line
         && line->round == scan->round
@@ -432,7 +435,7 @@ ngx_adm_line_told(ngx_str_t *event, ngx_adm_line_scan_t *scan,
 }
 
 
-/* by a key that nobody knows: no user finds others with the same bits */
+/* with a key that nobody knows no user finds others with the same bits */
 
 static uint64_t
 ngx_adm_line_hash(ngx_str_t *event, ngx_str_t *user)
@@ -449,7 +452,9 @@ ngx_adm_line_hash(ngx_str_t *event, ngx_str_t *user)
 }
 
 
-/* all who are there are told from here on: who is not goes, now and then */
+/*
+ * tells all again from here on; those who are gone are left out, now and then
+ */
 
 static void
 ngx_adm_line_begin_locked(ngx_adm_lines_t *lines, ngx_adm_line_t *line,
@@ -478,7 +483,7 @@ ngx_adm_line_begin_locked(ngx_adm_lines_t *lines, ngx_adm_line_t *line,
 }
 
 
-/* whether all bits of a user were set; with add set they are */
+/* whether all bits of a user were set; add: sets them */
 
 static ngx_uint_t
 ngx_adm_line_has_locked(ngx_adm_lines_t *lines, uint64_t hash, uint64_t salt,

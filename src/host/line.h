@@ -3,10 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * A line that takes no more, or an event that is sold out, as a host knows it:
- * who would join is refused without asking Redis.  But not who may be in it, or
- * in the event, without showing that: the host keeps who is, as bits of a
- * filter that may name too many and leaves nobody out.  Steps of the schedule
- * tell it who there is, and answers who has come.
+ * who would join is refused without asking Redis.  Not so somebody who may be
+ * in the line, or inside, without showing that: the host keeps who is, as bits
+ * of a filter that may name too many and leaves nobody out.  Steps of the
+ * schedule tell who is there, and answers tell who has come.
  *
  * Every function takes and releases the zone's lock itself, briefly.
  */
@@ -24,27 +24,27 @@
 #include "zone.h"
 
 
-/* why a line takes no more */
+/* why a line takes no more; numbers as in scripts */
 #define NGX_ADM_LINE_OPEN  0
 #define NGX_ADM_LINE_FULL  1             /* so many wait */
 #define NGX_ADM_LINE_LONG  2             /* the wait would be too long */
 
-/* likewise, of tickets alone: the sale has not opened, or is closed */
+/* for tickets also: the sale has not opened, or is closed */
 #define NGX_ADM_LINE_BEFORE  3
 #define NGX_ADM_LINE_CLOSED  4
 
-/* of the room: a draw that is still to be committed to */
+/* for tickets: the draw has to be committed to first */
 #define NGX_ADM_LINE_UNCOMMITTED  5
 
-/* s after which who was refused may come again */
+/* s after which somebody who was refused may come again */
 #define NGX_ADM_LINE_RETRY  30
 
 
-/* what a step is to tell: who is there from these scores on; -1: nobody */
+/* what a step is to tell: members from these scores on; -1: none */
 typedef struct {
     int64_t                     waiting;
     int64_t                     inside;
-    ngx_uint_t                  round;          /* of telling all of them */
+    ngx_uint_t                  round;          /* number of telling all */
 } ngx_adm_line_scan_t;
 
 
@@ -53,27 +53,30 @@ extern ngx_adm_zone_part_t  ngx_adm_line_part;
 
 /*
  * Whether a user who shows neither place nor entry token is refused, and why:
- * NGX_ADM_LINE_*.  _OPEN: Redis is to be asked, since the line may have room,
- * the user may be in it, or it is one of those that are let through now and
- * then.  Refusals are counted.
+ * NGX_ADM_LINE_*. _OPEN: ask Redis, since the line may have room, the user may
+ * be in it, or is one of those that are let through now and then.  Refusals
+ * are counted.
  */
 ngx_uint_t ngx_adm_line_refuses(ngx_str_t *event, ngx_str_t *user);
 
 /*
- * Whether such a user is refused since all seats are sold.  That is heard of
- * when it changes, or from one that is let through.
+ * Whether such a user is refused since all seats are sold.  That this has
+ * changed is heard of from a step, or from one that is let through.
  */
 ngx_uint_t ngx_adm_line_sold_refuses(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_str_t *user);
 
-/* as of a line, of who would get a ticket of the waiting room */
+/* whether somebody who would get a ticket of the waiting room is refused */
 ngx_uint_t ngx_adm_line_room_refuses(ngx_str_t *event,
     ngx_adm_event_conf_t *conf);
 
 /* the user waits, or is in */
 void ngx_adm_line_add(ngx_str_t *event, ngx_str_t *user);
 
-/* for a step that is about to be made, and what it told; more: not all */
+/*
+ * _from(): sets what a step is to tell; _told(): what it told; more: not all
+ * yet
+ */
 void ngx_adm_line_from(ngx_str_t *event, ngx_adm_line_scan_t *scan);
 void ngx_adm_line_told(ngx_str_t *event, ngx_adm_line_scan_t *scan,
     ngx_uint_t more);

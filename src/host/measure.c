@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Sums of answers, and who waits for one.  All of it is in the zone, and under
- * its lock.
+ * Sums of answers, and who waits for one.  All of it is in the zone, under its
+ * lock.
  */
 
 
@@ -16,9 +16,11 @@
 
 #define NGX_ADM_MEASURE_WINDOW  5000     /* ms */
 #define NGX_ADM_MEASURE_PART    20       /* a user is one in so many */
+#define NGX_ADM_MEASURE_MOST    100      /* requests of a user in a window
+                                            that count as others' */
 #define NGX_ADM_MEASURE_LATE    1000     /* ms, at least */
 #define NGX_ADM_MEASURE_HUNG    5000
-#define NGX_ADM_MEASURE_DEAD    120000   /* a worker died with it */
+#define NGX_ADM_MEASURE_DEAD    120000   /* ms: a worker has died with it */
 
 
 #define ngx_adm_measure_add(n, max)                                           \
@@ -80,8 +82,8 @@ ngx_adm_measure_begin_locked(ngx_adm_measure_t *m, uint32_t user,
 
 
 /*
- * Since when the others are under way is not known: it is said too late rather
- * than too early.
+ * The user's other requests began at times that are not known: it counts as
+ * late too late, not too early.
  */
 
 void
@@ -135,7 +137,7 @@ ngx_adm_measure_deaths_locked(ngx_adm_measure_t *m, ngx_uint_t deaths)
 }
 
 
-/* another window, and sums of which nobody asked for too long */
+/* begins another window, and drops sums that nobody asked for */
 
 static void
 ngx_adm_measure_roll(ngx_adm_measure_t *m)
@@ -185,11 +187,16 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_sample_t *sample)
     sums = &m->sums;
     mu = &m->users[sample->user % NGX_ADM_MEASURE_USERS];
 
-    ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
     ngx_adm_measure_add(sums->requests, NGX_MAX_INT32_VALUE);
-    ngx_adm_measure_add(mu->requests, 65535);
 
-    /* however many are the user's own */
+    /* floods do not make room for each other */
+
+    if (mu->requests < NGX_ADM_MEASURE_MOST) {
+        mu->requests++;
+        ngx_adm_measure_add(m->requests, NGX_MAX_INT32_VALUE);
+    }
+
+    /* a user counts for so much, however many requests are its own */
 
     if (mu->counted * NGX_ADM_MEASURE_PART > m->requests - mu->requests
         || mu->counted == 65535)
@@ -224,7 +231,7 @@ ngx_adm_measure_count(ngx_adm_measure_t *m, ngx_adm_sample_t *sample)
 }
 
 
-/* what nobody asked for is told no more */
+/* drops what nobody asked for */
 
 static void
 ngx_adm_measure_top_drop(ngx_adm_measure_top_t *top)
@@ -234,7 +241,7 @@ ngx_adm_measure_top_drop(ngx_adm_measure_top_t *top)
 }
 
 
-/* another window: what it grew by in this one is told yet */
+/* begins another window; growth in the last one is still to be told */
 
 static void
 ngx_adm_measure_top_begin(ngx_adm_measure_top_t *top)

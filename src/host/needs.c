@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The worker with the lease has lua/needs.lua try what the module needs.  What
- * is refused is told to the log, and to all workers by the zone.
+ * The worker with the lease has lua/needs.lua try what the module needs.  The
+ * log is told what is refused, and by the zone all workers are.
  */
 
 
@@ -22,7 +22,7 @@
 #define NGX_ADM_NEEDS_RETRY   1000       /* ms between two tries */
 #define NGX_ADM_NEEDS_REMIND  60000      /* ms between lines about the same */
 
-/* without it admissions are not written, and all else works */
+/* refused, it only costs the admissions stream; all else works */
 #define NGX_ADM_NEEDS_XADD    "XADD"
 
 
@@ -32,9 +32,10 @@
 
 
 typedef struct {
-    size_t      len;                 /* 0: nothing is refused */
+    size_t      len;                 /* 0: nothing is */
     u_char      name[NGX_ADM_NEEDS_LEN];
-    ngx_msec_t  told;                /* when the log was; 0: not of this one */
+    ngx_msec_t  told;                /* when the log was told of this; 0: not
+                                        yet */
 } ngx_adm_needs_t;
 
 
@@ -61,11 +62,13 @@ ngx_adm_schedule_part_t  ngx_adm_needs_schedule_part = {
 
 static struct {
     ngx_msec_t                          last;
-    ngx_msec_t                          since;      /* touch began, as it was
-                                                       then */
+    ngx_msec_t                          since;      /* when touch with Redis
+                                                       began, as of the last
+                                                       try */
     unsigned                            out:1;
     unsigned                            due:1;
-    unsigned                            stream:1;   /* some event has one */
+    unsigned                            stream:1;   /* some event has an
+                                                       admissions stream */
 } ngx_adm_needs_trial;
 
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Whether Redis runs what the module needs of it: tried at the start, when it
- * is back, and when it refused something.
+ * Whether Redis runs what the module needs: tried at the start, when Redis is
+ * back, and when it refused something.
  */
 
 
@@ -26,8 +26,8 @@ extern ngx_adm_schedule_part_t  ngx_adm_needs_schedule_part;
 
 
 /*
- * The command that Redis refuses, without which the host can't serve: to buf,
- * of NGX_ADM_NEEDS_LEN bytes; an empty name: none, as far as is known.
+ * Which command Redis refuses without which the host can't serve: its name in
+ * buf, of NGX_ADM_NEEDS_LEN bytes; empty: none is known.
  */
 void ngx_adm_needs_refused(ngx_str_t *name, u_char *buf);
 

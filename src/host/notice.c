@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The words of operators, as records: of a length of their own each, bounded
- * all together.
+ * The notices of operators, as records.  Each has a length of its own, and
+ * there is a bound on all of them together.
  */
 
 
@@ -29,7 +29,6 @@ static ngx_int_t ngx_adm_notice_read(redisReply *reply, void *value,
     int64_t *us);
 static ngx_int_t ngx_adm_notice_text(redisReply *element, u_char *buf,
     u_short *len);
-static void ngx_adm_notice_texts(ngx_adm_notice_t *notice);
 
 
 ngx_adm_record_t  ngx_adm_notice_record = {
@@ -160,27 +159,4 @@ ngx_adm_notice_text(redisReply *element, u_char *buf, u_short *len)
     *len = (u_short) text.len;
 
     return ngx_adm_is_text(&text) ? NGX_OK : NGX_ERROR;
-}
-
-
-static void
-ngx_adm_notice_texts(ngx_adm_notice_t *notice)
-{
-    notice->ko.len = notice->ko_len;
-    notice->ko.data = notice->text;
-    notice->en.len = notice->en_len;
-    notice->en.data = notice->text + notice->ko_len;
-}
-
-
-ngx_int_t
-ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice)
-{
-    if (ngx_adm_record_get(&ngx_adm_notice_record, event, notice) != NGX_OK) {
-        return NGX_DECLINED;
-    }
-
-    ngx_adm_notice_texts(notice);
-
-    return NGX_OK;
 }

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A word of an operator's about an event, as the host knows it: pages and
- * answers show it.  Steps of the schedule tell its version, and where that is
- * news the text is fetched: what it costs goes by the number of changes.
+ * A notice of an operator's about an event, as the host knows it: pages and
+ * answers show it.  Steps of the schedule tell its version; if that is news
+ * the text is fetched, so that it costs as much as it changes.
  */
 
 
@@ -30,10 +30,10 @@ typedef struct {
     u_short      en_len;
     u_char       text[2 * NGX_ADM_NOTICE_BYTES];
 
-    /* up to here the zone has it, as far as the text goes */
+    /* the zone keeps the value as far as the text goes */
 
-    ngx_str_t    ko;                     /* in the text, as is en; empty: not
-                                            in this language */
+    ngx_str_t    ko;                     /* in text, as is en; empty: not in
+                                            this language */
     ngx_str_t    en;
 } ngx_adm_notice_t;
 
@@ -41,8 +41,28 @@ typedef struct {
 extern ngx_adm_record_t  ngx_adm_notice_record;
 
 
-/* takes the lock, unless no event has any; NGX_DECLINED: this one has none */
-ngx_int_t ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice);
+/* sets ko and en to where they are in the text */
+static ngx_inline void
+ngx_adm_notice_texts(ngx_adm_notice_t *notice)
+{
+    notice->ko.len = notice->ko_len;
+    notice->ko.data = notice->text;
+    notice->en.len = notice->en_len;
+    notice->en.data = notice->text + notice->ko_len;
+}
+
+/* takes the lock if any event has one; NGX_DECLINED: this event has none */
+static ngx_inline ngx_int_t
+ngx_adm_notice_get(ngx_str_t *event, ngx_adm_notice_t *notice)
+{
+    if (ngx_adm_record_get(&ngx_adm_notice_record, event, notice) != NGX_OK) {
+        return NGX_DECLINED;
+    }
+
+    ngx_adm_notice_texts(notice);
+
+    return NGX_OK;
+}
 
 #define ngx_adm_notice_version(event)                                         \
     ngx_adm_record_version(&ngx_adm_notice_record, event)

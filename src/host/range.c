@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How lines went, in the zone, by the events' nodes; what was not noted for the
- * longest goes first.
+ * How lines went, in the zone, by the events' nodes.  What was noted longest
+ * ago goes first.
  */
 
 
@@ -68,7 +68,7 @@ ngx_adm_range_empty(ngx_adm_zone_t *zone)
 }
 
 
-/* what was not noted for the longest */
+/* drops what was noted longest ago */
 
 static ngx_uint_t
 ngx_adm_range_yield(ngx_adm_zone_t *zone)
@@ -116,7 +116,7 @@ ngx_adm_range_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 }
 
 
-/* not at the cost of anything else: it does without */
+/* nothing is forgotten for it: an event can do without */
 
 static ngx_adm_range_node_t *
 ngx_adm_range_make_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How the lines of an event went of late, of either tier, in the zone, and what
- * follows for those who wait in them.  An event has it while somebody waits;
- * where the zone has no room for it, or it went otherwise for too short a time,
- * the range is as wide as befits that.
+ * How the lines of an event went of late, of either tier, in the zone, and
+ * what that means for those who wait in them.  An event has a node while
+ * somebody waits.  Where the zone has no room for it, or the line has not gone
+ * like this for long, the range is as wide as that calls for.
  */
 
 
@@ -31,7 +31,10 @@ typedef enum {
 extern ngx_adm_zone_part_t  ngx_adm_range_part;
 
 
-/* as pace_note() of base/forecast.h; and: from now on it goes otherwise */
+/*
+ * as pace_note() of base/forecast.h; and: the line goes differently from now
+ * on
+ */
 void ngx_adm_range_note_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     ngx_adm_range_e which, int64_t us, int64_t passed, int64_t left,
     int64_t stood);
@@ -39,9 +42,9 @@ void ngx_adm_range_reset_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_range_e which);
 
 /*
- * Of the last of so many people.  The rate (1/1000 a second) is that which is
- * told of the line; of a room, where that is known, the one that its people
- * pass at.  Both take the lock.
+ * The range for the last of so many people. rate (1/1000 a second) is the rate
+ * that is told of the line; of a room, people's own rate where that is known.
+ * Both take the lock.
  */
 void ngx_adm_range_room(ngx_str_t *event, int64_t rate, int64_t people,
     ngx_adm_range_t *range);
@@ -49,15 +52,15 @@ void ngx_adm_range_queue(ngx_str_t *event, int64_t rate, int64_t people,
     ngx_adm_range_t *range);
 
 /*
- * Whether nobody is let in, whatever the rate and the threshold: an operator
- * holds the event, or its backend stopped it.
+ * Whether nobody is let in, whatever rate and threshold are: an operator holds
+ * the event, or its backend stopped it.
  */
 ngx_uint_t ngx_adm_range_stopped(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_range_e which);
 
 /*
- * The members of JSON, without a comma at either end, 0-terminated; range
- * NULL: there is no number.
+ * Members of JSON, without a comma at either end, null-terminated; range NULL:
+ * there is no number to tell.
  */
 #define NGX_ADM_RANGE_TEXT                                                    \
     (sizeof("\"estimatedWait\":,\"estimatedWaitRange\":[,]")                  \

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Records in the zone, by the nodes of events: few have any.
+ * Records in the zone, by the nodes of events, as few events have any.
  */
 
 
@@ -17,18 +17,18 @@
 
 typedef struct {
     ngx_rbtree_node_t    node;           /* of the event */
-    int64_t              value[1];       /* the version first, as much as is
-                                            kept of it, and what is behind */
+    int64_t              value[1];       /* version first, as much as is kept
+                                            of it, then "more" */
 } ngx_adm_record_node_t;
 
 
 typedef struct {
     ngx_adm_few_t        few;
-    size_t               bytes;          /* that they take */
+    size_t               bytes;          /* of all records */
 } ngx_adm_records_t;
 
 
-/* those of a kind */
+/* all records of a kind */
 #define ngx_adm_records_of(zone, record)                                      \
     ((ngx_adm_records_t *) ngx_adm_zone_data(zone, &ngx_adm_record_part)      \
      + (record)->index)
@@ -39,7 +39,7 @@ typedef struct {
 #define ngx_adm_record_stands(record, value)                                  \
     ((record)->stands == NULL || (record)->stands(value))
 
-/* whether a host remembers it that knew of none */
+/* whether a host that knew of none remembers this one */
 #define ngx_adm_record_makes(record, value)                                   \
     (ngx_adm_record_stands(record, value)                                     \
      || ((record)->end == NGX_ADM_RECORD_ALWAYS && *(int64_t *) (value)))
@@ -318,8 +318,9 @@ ngx_adm_record_note(ngx_adm_record_t *record, ngx_str_t *event, void *value)
 
 
 /*
- * Answers may come out of order, and Redis may have lost what it had.
- * NGX_DECLINED: the host knows later; NGX_ERROR: there is no room.
+ * Takes a value; answers may come out of order, and Redis may have lost what
+ * it had.  NGX_DECLINED: the host knows a later one; NGX_ERROR: there is no
+ * room.
  */
 
 static ngx_int_t
@@ -337,7 +338,7 @@ ngx_adm_record_take_locked(ngx_adm_record_t *record, ngx_adm_zone_t *zone,
         return NGX_OK;
     }
 
-    /* a time at which a clock was far ahead is none */
+    /* a version from when a clock was far ahead does not count */
 
     if (rn && *(int64_t *) value < rn->value[0]
         && !ngx_adm_is_far_ahead(rn->value[0]))

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Calls of the scripts of records: each brings what the host knows, so that the
- * latest stands though Redis lost it.
+ * Calls of the scripts of records.  Each brings what the host knows, so that
+ * the latest stands even if Redis lost it.
  */
 
 
@@ -14,19 +14,22 @@
 #include "record.h"
 
 
-/* of a kind: what is fetched at once, or what Redis lost is given back; the
-   next answer asks again */
+/*
+ * of a kind: calls by which the host fetches, or gives Redis back; what has to
+ * wait is asked for by the next answer
+ */
 #define NGX_ADM_RECORDS_OUT    64
 
 #define NGX_ADM_RECORDS_AGAIN  5000      /* ms, where there is no room */
 
 
-/* a call under way; freed with the call of the client */
+/* a call under way; freed with the call of the Redis client */
 typedef struct {
     ngx_adm_record_t        *record;
     ngx_adm_record_done_pt   done;
     void                    *data;
-    unsigned                 own:1;      /* of the host's, nobody is told */
+    unsigned                 own:1;      /* the host's own, with nobody to be
+                                            told */
     ngx_str_t                event;
     u_char                   id[NGX_ADM_EVENT_MAX];
     int64_t                  value[1];   /* what the host knew, then what stands
@@ -96,7 +99,7 @@ ngx_adm_record_call(ngx_adm_record_t *record, ngx_adm_record_what_e what,
 }
 
 
-/* what was changed is for the host all the same */
+/* the caller has gone: the host takes the answer all the same */
 
 static void
 ngx_adm_record_detach(void *data)

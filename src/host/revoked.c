@@ -3,12 +3,12 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The table of revocations: 128 bits of a hash of event and user, and the time
- * up to which that user's tokens are refused.  A number that the zone's size
- * sets is kept; an entry goes when the tokens have expired, and one that goes
- * earlier is noted as forgotten.
+ * up to which that user's tokens are refused.  The zone's size sets how many
+ * it keeps.  An entry goes when the tokens have expired; one that goes earlier
+ * is noted as forgotten (doubt.c).
  *
- * The gate looks for each token and almost never finds it: a table, not a
- * tree, so that this takes one read of memory that is in no cache, not ten.
+ * The gate looks for each token, and almost never finds it.  So it is a table,
+ * not a tree: looking takes one read of memory that is in no cache, not ten.
  */
 
 
@@ -22,8 +22,8 @@
 
 
 #define NGX_ADM_REVOKED_SHARE  256   /* bytes of the zone for each */
-#define NGX_ADM_REVOKED_EMPTY  64    /* buckets that are copied as fast as one
-                                        with an entry */
+#define NGX_ADM_REVOKED_EMPTY  64    /* empty buckets that are copied as fast
+                                        as one with an entry */
 
 
 typedef struct ngx_adm_revoked_node_s  ngx_adm_revoked_node_t;
@@ -124,9 +124,9 @@ ngx_adm_revoked_empty(ngx_adm_zone_t *zone)
 
 
 /*
- * Bucket by bucket, where each stays while others come and go, and then in the
- * order in which they expire.  There may be more of them than at any one time;
- * what has no room is forgotten.
+ * Bucket by bucket, as each stays where it is while entries come and go, and
+ * then in the order in which they expire.  There may be more of them than at
+ * any one time; for what there is no room is forgotten.
  */
 
 static void
@@ -164,7 +164,7 @@ ngx_adm_revoked_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
         }
     }
 
-    /* what was forgotten before it was its turn */
+    /* what was forgotten before it could be copied */
 
     ngx_adm_doubt_add_locked(zone, ozone);
 
@@ -233,7 +233,7 @@ ngx_adm_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
         return 1;
     }
 
-    /* a glance without the lock: to be a moment late is no harm */
+    /* without the lock: it does no harm to be a moment late */
 
     any = (ngx_adm_revocations_of(zone)->n != 0);
     forgot = ngx_adm_doubt_any(zone);
@@ -246,7 +246,7 @@ ngx_adm_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
 
     if (!forgot && ngx_adm_doubt_any(zone)) {
 
-        /* what was there a moment ago may be gone */
+        /* it may be gone since */
 
         ngx_adm_revoked_hash(&hash, event, user);
         forgot = 1;
@@ -255,7 +255,7 @@ ngx_adm_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
     en = ngx_adm_event_lookup_locked(zone, event);
     *older = (en && adm < en->state.epoch);
 
-    /* never cleared is 0, as is the time of a token that has none */
+    /* an event never cleared has 0, and so has a token without a time */
 
     rc = (en && en->state.clear && adm <= en->state.clear) ? NGX_DECLINED
                                                            : NGX_OK;
@@ -340,7 +340,7 @@ ngx_adm_revoked_add_locked(ngx_adm_zone_t *zone, ngx_adm_revoked_hash_t *hash,
 
     if (rn == NULL && !ngx_queue_empty(&revoked->queue)) {
 
-        /* the oldest is the one whose tokens expire first */
+        /* the last in the queue has the tokens that expire first */
 
         q = ngx_queue_last(&revoked->queue);
         rn = ngx_queue_data(q, ngx_adm_revoked_node_t, queue);

@@ -21,10 +21,10 @@ extern ngx_adm_zone_part_t  ngx_adm_revoked_part;
 
 
 /*
- * Refuses the entry tokens of a user let in up to time (µs, on the event's
- * clock) for keep ms from now, by when they have expired.  In a full zone
- * the oldest revocation goes, and tokens up to its time are to be asked about
- * from Redis for as long as it matters.
+ * Refuses entry tokens of a user who was let in up to time (us, the event's
+ * clock), for keep ms, after which they have expired.  In a full zone the
+ * oldest revocation is forgotten, and Redis is asked about tokens up to its
+ * time for as long as that matters.
  */
 void ngx_adm_revoke(ngx_str_t *event, ngx_str_t *user, int64_t time,
     ngx_msec_t keep);
@@ -34,8 +34,8 @@ ngx_uint_t ngx_adm_revocations(void);
 
 /*
  * Whether the entry token of a user let in at adm is good (NGX_OK), refused
- * (NGX_DECLINED), or Redis is to be asked (NGX_AGAIN), since what the host
- * had to forget may be about it; *older: it is of an earlier life of the data.
+ * (NGX_DECLINED), or has to be asked about (NGX_AGAIN), since what the host
+ * had to forget may be about it; *older: it is of an earlier epoch.
  */
 ngx_int_t ngx_adm_revoked(ngx_str_t *event, ngx_str_t *user, int64_t adm,
     ngx_uint_t *older);

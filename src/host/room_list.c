@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Active waiting rooms are in a queue of their own, in the order of their
- * steps; what else the host keeps is of the list that hosts share in Redis.
+ * steps.  What else is here is about the list that hosts share in Redis.
  */
 
 
@@ -15,23 +15,25 @@
 #include "room_list.h"
 
 
-#define NGX_ADM_ROOM_FIRST    8          /* looked at for the next one due */
+#define NGX_ADM_ROOM_FIRST    8          /* looked at to find the next one
+                                            due */
 #define NGX_ADM_ROOM_MARK     60000      /* ms */
-#define NGX_ADM_ROOM_LISTS    2000000    /* us, in which an active event comes
-                                            back to a list that was lost */
-#define NGX_ADM_ROOM_FULL     2000       /* ms, several times as long as a look
-                                            comes again */
+#define NGX_ADM_ROOM_LISTS    2000000    /* us, within which an active event
+                                            is in a list again that was lost */
+#define NGX_ADM_ROOM_FULL     2000       /* ms; several times as long as a
+                                            look takes to come again */
 
 
 /* under the zone's lock */
 typedef struct {
-    ngx_uint_t                  round;      /* of reading the list */
+    ngx_uint_t                  round;      /* of the list's reading */
     ngx_uint_t                  configured; /* the configuration whose vwr=on
-                                               was carried out */
-    ngx_uint_t                  lost;       /* for want of room, not told yet */
-    ngx_msec_t                  full;       /* when last; 0: never */
-    int64_t                     listed;     /* us, when last read; 0: never */
-    int64_t                     listing;    /* since when, without a gap */
+                                               is carried out */
+    ngx_uint_t                  lost;       /* of rooms without room here,
+                                               not told yet */
+    ngx_msec_t                  full;       /* ms, of the last; 0: never */
+    int64_t                     listed;     /* us, of the last; 0: never */
+    int64_t                     listing;    /* us, since when without a gap */
 } ngx_adm_rooms_t;
 
 
@@ -50,7 +52,7 @@ ngx_adm_zone_part_t  ngx_adm_rooms_part = {
     .copy = ngx_adm_rooms_copy };
 
 
-/* which waiting rooms there are is to be asked for again */
+/* which waiting rooms there are has to be asked for again */
 
 static void
 ngx_adm_rooms_empty(ngx_adm_zone_t *zone)
@@ -66,8 +68,8 @@ ngx_adm_rooms_empty(ngx_adm_zone_t *zone)
 
 
 /*
- * The list is known if all active rooms were copied with their events, or as
- * many as there are by now.
+ * The list counts as known if all active rooms were copied with their events,
+ * or as many as there are by now.
  */
 
 static void
@@ -206,7 +208,10 @@ ngx_adm_room_unmark(ngx_str_t *event)
 }
 
 
-/* the first of them may be out, and what is in front is next otherwise */
+/*
+ * the first few may have a step out; the next one due is among those behind
+ * them
+ */
 
 ngx_msec_t
 ngx_adm_rooms_rest(void)
@@ -235,7 +240,9 @@ ngx_adm_rooms_rest(void)
 }
 
 
-/* one that is looked at goes to the end, so that the first is the next due */
+/*
+ * a room that is looked at goes to the end, so that the first is the next due
+ */
 
 ngx_int_t
 ngx_adm_rooms_due(ngx_pool_t *pool, ngx_array_t *ids, ngx_uint_t max,
@@ -269,7 +276,7 @@ ngx_adm_rooms_due(ngx_pool_t *pool, ngx_array_t *ids, ngx_uint_t max,
 
         if (!ngx_adm_is_over(en->room->due)) {
 
-            /* some before it may be out, for longer than others take */
+            /* those in front may have had steps out for longer than others */
 
             if (++n > 2 * max) {
                 break;

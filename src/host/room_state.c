@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What a host knows of waiting rooms, with the events, and how an answer
- * changes that: answers may come out of order.
+ * changes that.  Answers may come out of order.
  */
 
 
@@ -22,7 +22,7 @@
 
 #define NGX_ADM_ROOM_POINT    10000000   /* us between points of the trail */
 
-/* the rate is what passed in about the last minute, once there are 5 s */
+/* us over which the rate is measured; it is told from 5 s on */
 #define NGX_ADM_ROOM_MEASURE  60000000
 #define NGX_ADM_ROOM_FIRST    5000000
 #define NGX_ADM_ROOM_GAP      3000000
@@ -146,7 +146,7 @@ ngx_adm_room_event_conf(ngx_adm_main_conf_t *mcf, ngx_str_t *event,
 
     if (ngx_adm_room_get(event, &room) != NGX_OK) {
 
-        /* without Redis nothing is ever activated */
+        /* where there is no Redis nothing is ever activated */
 
         return mcf->redis ? NGX_AGAIN : NGX_DECLINED;
     }
@@ -217,7 +217,7 @@ ngx_adm_room_note(ngx_str_t *event, ngx_adm_room_t *room,
 }
 
 
-/* by what was known before */
+/* compares an answer with what was known before it */
 
 static ngx_adm_room_news_e
 ngx_adm_room_news(ngx_adm_room_t *room, ngx_uint_t active, int64_t activation,
@@ -273,7 +273,7 @@ ngx_adm_room_rate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
 
     if (rate <= 0) {
 
-        /* paused: as if it went on as configured */
+        /* paused: as if it went on by the configured rate */
 
         rate = ngx_max(conf->vwr_rate, 1) * 1000;
     }
@@ -291,21 +291,6 @@ ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
     rate = ngx_adm_room_rate(room, conf);
 
     return (ahead * 1000 + rate - 1) / rate;
-}
-
-
-ngx_uint_t
-ngx_adm_room_next_poll(int64_t ahead)
-{
-    if (ahead <= 500) {
-        return 2;
-    }
-
-    if (ahead <= 2000) {
-        return 5;
-    }
-
-    return ahead <= 10000 ? 10 : 15;
 }
 
 

@@ -84,7 +84,19 @@ int64_t ngx_adm_room_estimate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf,
     int64_t ahead);
 
 /* s until the next poll of one with so many ahead */
-ngx_uint_t ngx_adm_room_next_poll(int64_t ahead);
+static ngx_inline ngx_uint_t
+ngx_adm_room_next_poll(int64_t ahead)
+{
+    if (ahead <= 500) {
+        return 2;
+    }
+
+    if (ahead <= 2000) {
+        return 5;
+    }
+
+    return ahead <= 10000 ? 10 : 15;
+}
 
 
 #endif /* _NGX_ADM_HOST_ROOM_STATE_H_INCLUDED_ */

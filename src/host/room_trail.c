@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The trail of a serving counter, in shared memory: chunks of points, each
- * as what it adds to the first one of its chunk.
+ * point as what it adds to the first one of its chunk.
  */
 
 
@@ -95,7 +95,7 @@ ngx_adm_room_trail_add_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 }
 
 
-/* in a zone that is full the trail gets shorter */
+/* if the zone is full the trail gets shorter */
 
 static ngx_adm_room_trail_chunk_t *
 ngx_adm_room_trail_chunk_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
@@ -153,7 +153,7 @@ ngx_adm_room_trail_trim_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn,
         next = ngx_queue_data(ngx_queue_next(q),
                               ngx_adm_room_trail_chunk_t, queue);
 
-        /* a point before those times remains: it tells that they are known */
+        /* one point before those times stays, to show that they are known */
 
         if (next->time > from) {
             return;
@@ -228,7 +228,7 @@ ngx_adm_room_trail_turn_locked(ngx_adm_room_node_t *rn, int64_t position)
 }
 
 
-/* in ms, since the product of us and positions may be too large */
+/* in ms, since with us the product with positions might be too large */
 
 static int64_t
 ngx_adm_room_trail_between(int64_t position, int64_t time, int64_t passed,

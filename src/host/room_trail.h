@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The trail of a serving counter, in the zone: points that it passed, in the
- * order of time, and as the last one what the room itself says.
+ * order of time; the last one is what the room itself says.
  */
 
 
@@ -17,14 +17,14 @@
 #include "event_node.h"
 
 
-/* a point; in a full zone it takes the place of the oldest ones, or is lost */
+/* adds a point; in a full zone it takes the place of the oldest, or is lost */
 void ngx_adm_room_trail_add_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, int64_t time, int64_t position);
 
-/* the time of the last point; 0: there is none */
+/* time of the last point; 0: there is none */
 int64_t ngx_adm_room_trail_last_locked(ngx_adm_room_node_t *rn);
 
-/* drops what is not needed for times from then on */
+/* drops points that are not needed for times from "from" on */
 void ngx_adm_room_trail_trim_locked(ngx_adm_zone_t *zone,
     ngx_adm_room_node_t *rn, int64_t from);
 void ngx_adm_room_trail_free_locked(ngx_adm_zone_t *zone,

@@ -15,11 +15,13 @@
 #include "sale.h"
 
 
-/* us after the opening, up to which the room is activated: as in vwr_lib.lua */
+/* us after the opening in which the room is activated: as in vwr_lib.lua */
 #define NGX_ADM_SALE_LATE  ((int64_t) 604800 * 1000000)
 
-/* us by which an event's clock is ahead where Redis's went back; less than that
-   it may be by itself, after a loss of data */
+/*
+ * us that an event's clock has to be ahead for Redis's to have gone back;
+ * after a loss of data it may be ahead by less
+ */
 #define NGX_ADM_SALE_AHEAD  15000000
 
 #define NGX_ADM_SALE_MARK  60000         /* ms between additions to the list */
@@ -181,7 +183,9 @@ ngx_adm_sale_get(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* what has come by the event's clock stays so, though Redis's goes back */
+/*
+ * what has come by the event's clock has come, even if Redis's clock goes back
+ */
 
 static void
 ngx_adm_sale_hold(ngx_str_t *event, ngx_adm_sale_t *sale)
@@ -235,7 +239,10 @@ ngx_adm_sale_pending(ngx_adm_sale_t *sale, ngx_adm_event_conf_t *conf,
 {
     int64_t  from;
 
-    /* anybody may make up what neither a line nor an operator gave times */
+    /*
+     * if neither a line nor an operator gave it times, anybody may have made
+     * it up
+     */
 
     if (room->active
         || conf->vwr == NGX_ADM_OFF

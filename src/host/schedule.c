@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The turns of the schedule: a timer in each worker, of which the one that
- * holds the host's lease does what is due, and comes back when something is.
- * All timers are cancelable: none of them keeps a leaving worker.
+ * The turns of the schedule: a timer in each worker.  The worker with the
+ * host's lease does what is due, and comes back when something will be.  All
+ * timers are cancelable, so that none keeps a leaving worker.
  */
 
 
@@ -82,7 +82,7 @@ ngx_adm_schedule_stop(void)
 }
 
 
-/* ngx_add_timer() leaves a timer that is only a little too late as it is */
+/* moves a timer even if it is only a little too late, unlike ngx_add_timer() */
 
 void
 ngx_adm_schedule_soon(ngx_msec_t ms)
@@ -112,7 +112,9 @@ ngx_adm_schedule_tick(ngx_event_t *ev)
 
     if (ngx_exiting) {
 
-        /* the new workers go on, without waiting for the lease to run out */
+        /*
+         * new workers go on at once, without waiting for the lease to run out
+         */
 
         ngx_adm_lease_leave();
         ngx_adm_redis_leave(ngx_adm_redis);
@@ -125,7 +127,7 @@ ngx_adm_schedule_tick(ngx_event_t *ev)
         return;
     }
 
-    /* what was missed while there was no touch is told by no news */
+    /* there is no news of what was missed while the host was not in touch */
 
     if (ngx_adm_regained()) {
         ngx_adm_events_recall();

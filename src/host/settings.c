@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What a worker asks of its configuration, and the Redis client that it has
- * by it.
+ * What a worker asks of its configuration, and the Redis client that it has by
+ * that.
  */
 
 

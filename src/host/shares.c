@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A share is an event of a user or an address, in a table by the hash of who
- * it is of; those of users are in queues too, by when they end.
+ * A share is one event of a user or of an address, in a table by a hash of
+ * whose it is.  Shares of users are in queues, too, by when they end.
  */
 
 
@@ -14,40 +14,38 @@
 #include "shares.h"
 
 
-#define NGX_ADM_UNLISTED_KEPT    8       /* a user or an address may have been
-                                            in so many times as many events of
+#define NGX_ADM_UNLISTED_KEPT    8       /* a user or an address may have had
+                                            so many times as many events of
                                             late as at once */
 #define NGX_ADM_SHARE_ROOM       1024    /* bytes of the zone for a user's */
-#define NGX_ADM_SHARES_MAX       256     /* kept of one */
-#define NGX_ADM_SHARES_END       4096    /* that end at once */
+#define NGX_ADM_SHARES_MAX       256     /* of one user or address */
+#define NGX_ADM_SHARES_END       4096    /* that may end at once */
 
 
 typedef struct ngx_adm_share_s  ngx_adm_share_t;
 
 struct ngx_adm_share_s {
-    ngx_adm_share_t  *next;          /* in the bucket of who */
+    ngx_adm_share_t  *next;          /* in the bucket */
     uint64_t          who;
     uint64_t          event;
 
     /* of a user */
     ngx_queue_t       queue;
-    ngx_adm_share_t  *address;       /* where it counts; NULL: it does not */
+    ngx_adm_share_t  *address;       /* that counts it; NULL: none */
     ngx_msec_t        expire;
-    unsigned          left:1;        /* the user is not in any more
-                                        */
+    unsigned          left:1;        /* the user is no longer in */
 
     /* of an address */
-    ngx_uint_t        users;         /* 0: it is a user's */
-    ngx_uint_t        in;            /* of them, that have not left
-                                        */
+    ngx_uint_t        users;         /* 0: it is a user's share */
+    ngx_uint_t        in;            /* users who have not left */
 };
 
 
 typedef struct {
-    ngx_queue_t                 users;      /* their shares, first to expire
-                                               last */
-    ngx_queue_t                 ending;     /* likewise, of those that end
-                                               sooner than usual, */
+    ngx_queue_t                 users;      /* shares of users, first to
+                                               expire last */
+    ngx_queue_t                 ending;     /* such as end sooner than usual,
+                                               likewise, */
     ngx_queue_t                 gone;       /* and of users who have left */
     ngx_uint_t                  nusers;
     ngx_uint_t                  max;
@@ -91,7 +89,7 @@ ngx_adm_shares_more(size_t size)
 }
 
 
-/* a quarter of the shares that there may be */
+/* a quarter of how many shares there may be */
 
 static ngx_uint_t
 ngx_adm_shares_buckets(size_t size)
@@ -145,13 +143,13 @@ ngx_adm_guest_hash(ngx_adm_guest_t *guest, ngx_adm_guest_hash_t *gh)
     gh->user = ngx_adm_hash(key, guest->user.data, guest->user.len);
     gh->event = ngx_adm_hash(key, guest->event.data, guest->event.len);
 
-    /* a user may be called as an address is */
+    /* inverted, since a user may have an address for an id */
 
     gh->address = ~ngx_adm_hash(key, guest->address.data, guest->address.len);
 }
 
 
-/* what the user has is not in the way of itself */
+/* what the user has of this event is not in its own way */
 
 ngx_adm_bound_e
 ngx_adm_shares_bound_locked(ngx_adm_zone_t *zone, ngx_adm_guest_hash_t *gh,
@@ -243,7 +241,7 @@ ngx_adm_share_use_locked(ngx_adm_zone_t *zone, ngx_adm_guest_hash_t *gh,
     share->expire = ngx_current_msec + ttl;
     ngx_queue_insert_head(&shares->users, &share->queue);
 
-    /* it goes on to count where it was joined from */
+    /* a share goes on to count for the address from which it was joined */
 
     if (!new || !address) {
         return new;
@@ -355,7 +353,7 @@ ngx_adm_shares_end_locked(ngx_adm_zone_t *zone, ngx_queue_t *shares)
 }
 
 
-/* the link to it, or the one at the end of its bucket */
+/* the link to the share, or the one at the end of its bucket */
 
 static ngx_adm_share_t ** ngx_adm_share_lookup_locked(ngx_adm_zone_t *zone,
     uint64_t who, uint64_t event)
@@ -374,7 +372,7 @@ static ngx_adm_share_t ** ngx_adm_share_lookup_locked(ngx_adm_zone_t *zone,
 }
 
 
-/* how many a user or an address has, and of those in which they are, *in */
+/* how many events a user or an address has; *in: in how many of them it is */
 
 static ngx_uint_t
 ngx_adm_shares_count_locked(ngx_adm_zone_t *zone, uint64_t who, ngx_uint_t *in)
@@ -401,7 +399,7 @@ ngx_adm_shares_count_locked(ngx_adm_zone_t *zone, uint64_t who, ngx_uint_t *in)
 }
 
 
-/* those of users first to expire go for it, but for the one to keep */
+/* shares of users that expire first go for it, but not "keep" */
 
 static ngx_adm_share_t *
 ngx_adm_share_new_locked(ngx_adm_zone_t *zone, uint64_t who, uint64_t event,
@@ -449,7 +447,7 @@ ngx_adm_share_new_locked(ngx_adm_zone_t *zone, uint64_t who, uint64_t event,
 }
 
 
-/* a user's */
+/* a user's share */
 
 static void
 ngx_adm_share_delete_locked(ngx_adm_zone_t *zone, ngx_adm_share_t *share)

@@ -3,13 +3,14 @@
  * Copyright (C) 2026 the admission module authors
  *
  * In which events that no operator named a user is, and how many of them were
- * joined from an address: shares in the zone, told by hashes whose key nobody
- * knows.  A user's lasts for as long as it may be in the event without being
- * heard of, and counts in the share of the address that it was joined from.
- * Those unused for longest go if there are too many: then the bound on all
- * events still holds.
+ * joined from an address: shares, in the zone, known by hashes with a secret
+ * key.  A user's share lasts for as long as the user may be in the event
+ * without being heard of, and counts in the share of the address from which it
+ * was joined.  If there are too many, those unused for longest go: the bound
+ * on all events still holds then.
  *
- * The zone's lock is held in all of them, but where a guest is hashed.
+ * All functions want the zone's lock held, but for the one that hashes a
+ * guest.
  */
 
 
@@ -24,11 +25,11 @@
 #include "zone.h"
 
 
-#define NGX_ADM_UNLISTED_USER     4      /* events of a user, */
+#define NGX_ADM_UNLISTED_USER     4      /* most events of a user, */
 #define NGX_ADM_UNLISTED_ADDRESS  16     /* and of an address */
 
 
-/* which one is in the way */
+/* the bound that is in the way */
 typedef enum {
     NGX_ADM_BOUND_NONE = 0,
     NGX_ADM_LABEL_BOUND(ngx_adm_label_id)
@@ -39,16 +40,16 @@ typedef enum {
 typedef struct {
     ngx_str_t                   event;
     ngx_str_t                   user;
-    ngx_str_t                   address;    /* empty: it has none */
+    ngx_str_t                   address;    /* empty: none */
 
-    /* what ngx_adm_unlisted_join() took, to be given back */
+    /* taken by ngx_adm_unlisted_join(), and to be given back */
     unsigned                    charged:1;
     unsigned                    fresh:1;    /* the id was new */
     unsigned                    reserved:1;
 } ngx_adm_guest_t;
 
 
-/* what a guest is told by */
+/* hashes by which a guest is known */
 typedef struct {
     uint64_t                    user;
     uint64_t                    address;
@@ -61,7 +62,7 @@ extern ngx_adm_zone_part_t  ngx_adm_shares_part;
 
 void ngx_adm_guest_hash(ngx_adm_guest_t *guest, ngx_adm_guest_hash_t *gh);
 
-/* which bound is in the way of a user, and of its address (0: it has none) */
+/* which bound is in the way of a user, or of the address (0: there is none) */
 ngx_adm_bound_e ngx_adm_shares_bound_locked(ngx_adm_zone_t *zone,
     ngx_adm_guest_hash_t *gh, ngx_uint_t address);
 
@@ -69,11 +70,11 @@ ngx_adm_bound_e ngx_adm_shares_bound_locked(ngx_adm_zone_t *zone,
 ngx_uint_t ngx_adm_share_use_locked(ngx_adm_zone_t *zone,
     ngx_adm_guest_hash_t *gh, ngx_uint_t address, ngx_msec_t ttl);
 
-/* it ends in so many ms, if it has not by then; 0: now */
+/* the share ends in so many ms at the latest; 0: now */
 void ngx_adm_share_shorten_locked(ngx_adm_zone_t *zone,
     ngx_adm_guest_hash_t *gh, ngx_msec_t left);
 
-/* the user was in, and is no more; what that left is kept for ms */
+/* the user is no longer in; what was left behind is kept for ms */
 void ngx_adm_share_left_locked(ngx_adm_zone_t *zone, ngx_adm_guest_hash_t *gh,
     ngx_msec_t ms);
 

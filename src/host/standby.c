@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What hosts have of rooms on standby, in the zone, with the events: few have
- * one.  A zone that follows another begins without, and asks.
+ * What a host has of rooms on standby, in the zone, with the events, as few
+ * have one.  A new zone begins without it, and asks.
  */
 
 
@@ -14,13 +14,15 @@
 #include "standby.h"
 
 
-/* ms for which a grant is good, from the question on; and after which Redis is
-   taken to be away, and not just the worker that asks to be another one */
+/*
+ * ms for which a grant is good, from the question on; after that Redis counts
+ * as away: it is not just the asking worker that has changed
+ */
 #define NGX_ADM_STANDBY_LIFE   1000
 #define NGX_ADM_STANDBY_AWAY   3000
 
 /*
- * Those who are held up are counted by when they came, in slices of so many
+ * Visitors who are held up are counted by when they came, in slices of so many
  * ms: what a worker that died leaves behind ends by itself.
  */
 #define NGX_ADM_STANDBY_SLICE  128
@@ -32,15 +34,19 @@
 
 typedef struct {
     ngx_rbtree_node_t           node;           /* of the event */
-    int64_t                     seen;           /* us; -1: not known */
+    int64_t                     seen;           /* us; 0: unseen; -1: not
+                                                   known */
     int64_t                     activation;     /* of the grant */
-    int64_t                     clock;          /* us, the event's, likewise */
-    ngx_msec_t                  asked;          /* when it was asked for */
-    uint32_t                    left;           /* of it */
+    int64_t                     clock;          /* us, the event's, of the
+                                                   grant */
+    ngx_msec_t                  asked;          /* when the grant was asked
+                                                   for */
+    uint32_t                    left;           /* of the grant */
     uint32_t                    used;           /* since the last question */
-    uint32_t                    usual;          /* of late, between two */
-    uint32_t                    refused;        /* since the last question, and
-                                                   not held up before */
+    uint32_t                    usual;          /* between questions, of late */
+    uint32_t                    refused;        /* since the last question,
+                                                   without being held up
+                                                   first */
     unsigned                    heard:1;
 
     struct {
@@ -101,8 +107,8 @@ ngx_adm_standby_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
 
 /*
- * That of an event whose room the host knows, which is *room then; made, if
- * there is none.
+ * What there is of an event on standby whose room the host knows, which *room
+ * is set to; made if need be.
  */
 
 static ngx_adm_standby_node_t *
@@ -192,7 +198,10 @@ ngx_adm_standby_take_locked(ngx_adm_standby_node_t *sn,
             && sn->activation == visit->activation);
 
     if (sn->seen > 0 && !(visit->held && good && sn->left)) {
-        /* of the last grant, those who came before it showed have the rest */
+        /*
+         * a room shows: those who came before have what is left of the last
+         * grant
+         */
         return NGX_DECLINED;
     }
 
@@ -212,7 +221,7 @@ ngx_adm_standby_take_locked(ngx_adm_standby_node_t *sn,
                ? NGX_AGAIN : NGX_DECLINED;
     }
 
-    /* more than can be let in meanwhile are not held up */
+    /* no more are held up than can be let in meanwhile */
 
     most = ngx_adm_standby_rate(room);
 
@@ -224,7 +233,7 @@ ngx_adm_standby_take_locked(ngx_adm_standby_node_t *sn,
 }
 
 
-/* what was granted, and what was told with it, is as of now */
+/* whether the grant, and what was told with it, is still good */
 
 static ngx_uint_t
 ngx_adm_standby_good_locked(ngx_adm_standby_node_t *sn)
@@ -319,9 +328,9 @@ ngx_adm_standby_gone(ngx_str_t *event, ngx_adm_standby_visit_t *visit)
 
 
 /*
- * A host has as many in hand as it let in lately between two questions, and
- * one more, so that ordinary traffic is not held up; what it has no use for
- * any more it gives back.
+ * A host has in hand as many as it let in between two questions of late, and
+ * one more, so that ordinary traffic is not held up.  What it has no use for
+ * it gives back.
  */
 
 void

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A waiting room on standby, as a host has it: how many visitors it may let
- * in unseen until it asks again, for all of its workers, and who is held up
- * meanwhile.  Steps of the room ask (lua/vwr_standby_lib.lua); what was granted
- * ends a second after the question, so that without Redis nobody passes.
+ * A waiting room on standby, as a host has it, for all its workers: how many
+ * visitors it may let in unseen before it asks again, and who is held up
+ * meanwhile.  Steps of the room ask (lua/vwr_standby_lib.lua).  A grant ends a
+ * second after the question, so that without Redis nobody passes.
  *
  * Every function takes and releases the zone's lock itself, briefly.
  */
@@ -32,26 +32,26 @@
 extern ngx_adm_zone_part_t  ngx_adm_standby_part;
 
 
-/* a visitor who is to be let in; zeroed, but for activation */
+/* a visitor who wants in; zeroed but for activation */
 typedef struct {
-    int64_t          activation;         /* that the room is known to have */
+    int64_t          activation;         /* of the room, as known */
     int64_t          adm;                /* us, the event's clock: when let in
                                             */
-    ngx_msec_t       since;              /* when held up */
+    ngx_msec_t       since;              /* ms, held up since */
     unsigned         held:1;
 } ngx_adm_standby_visit_t;
 
 /*
- * NGX_OK: is let in, as of adm; NGX_AGAIN: is held up, until it is neither this
- * any more nor _gone(); NGX_DECLINED: the room shows, Redis is away, or it
- * was held up for so long.
+ * NGX_OK: let in, as of adm.  NGX_AGAIN: held up, until _take() says otherwise
+ * or _gone() is called.  NGX_DECLINED: the room shows, Redis is away, or the
+ * visitor was held up for too long.
  */
 ngx_int_t ngx_adm_standby_take(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_standby_visit_t *visit);
 void ngx_adm_standby_gone(ngx_str_t *event, ngx_adm_standby_visit_t *visit);
 
 
-/* what a step asks for, as lua/vwr_step.lua has it */
+/* what a step asks for; see lua/vwr_step.lua */
 typedef struct {
     ngx_uint_t       wanting;
     ngx_uint_t       spare;
@@ -60,26 +60,26 @@ typedef struct {
     int64_t          seen;               /* us; -1: not known */
 } ngx_adm_standby_ask_t;
 
-/* all 0, and seen -1, where the event is not on standby */
+/* all 0, and seen -1: the event is not on standby */
 void ngx_adm_standby_ask(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_standby_ask_t *ask);
 
 /*
- * And what it is told, by a call that was issued then (ms): since when the room
- * shows, 0: it does not.  Returns whether that is another than before: 1; it
- * shows now, -1: it no longer does, 0.
+ * What a step is told, by a call that was issued then (ms): since when the
+ * room shows; 0: it does not.  Returns 1 if it shows now and did not before, 0
+ * if it no longer does, -1 if nothing changed.
  */
 ngx_int_t ngx_adm_standby_heard(ngx_str_t *event, ngx_adm_room_t *room,
     ngx_msec_t issued, int64_t seen, ngx_uint_t granted);
 
 
 /*
- * Whether the room of an event is unseen: NGX_OK, NGX_DECLINED: it shows;
- * NGX_ABORT: it is not on standby, or nothing is known.
+ * NGX_OK: the room of an event is unseen; NGX_DECLINED: it shows; NGX_ABORT:
+ * the event is not on standby, or nothing is known of it.
  */
 ngx_int_t ngx_adm_standby_unseen(ngx_str_t *event, ngx_adm_event_conf_t *conf);
 
-/* the same as a member of JSON, with a comma in front; "": _ABORT */
+/* the same as a member of JSON, with a comma in front; "" for NGX_ABORT */
 #define NGX_ADM_STANDBY_MEMBER  (sizeof(",\"standby\":false") - 1)
 
 const char *ngx_adm_standby_member(ngx_str_t *event,

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A table by the slot that a process has in the master's; in a small zone, of
- * which it would be too much, some share an entry.
+ * A table by the number that the master has for a process.  In a small zone,
+ * where that would be too large, some share an entry.
  */
 
 
@@ -14,7 +14,7 @@
 #include "streams.h"
 
 
-/* of the zone, one part is the table */
+/* one such part of the zone is the table */
 #define NGX_ADM_STREAMS_SHARE  256
 
 
@@ -88,7 +88,9 @@ ngx_adm_streams_open(void)
 }
 
 
-/* all workers are of one user: what can't be signalled is not there */
+/*
+ * all workers have one user: a process that can't be signalled does not exist
+ */
 
 ngx_uint_t
 ngx_adm_streams_killed(ngx_uint_t slot)

@@ -4,7 +4,7 @@
  *
  * How many streams the workers of a host have open.  Lock-free: each process
  * has a number of its own.  That of a worker that was killed counts no more,
- * and the one that replaces it begins anew.
+ * and the process that takes its place begins anew.
  */
 
 
@@ -21,13 +21,15 @@
 extern ngx_adm_zone_part_t  ngx_adm_streams_part;
 
 
-/* this worker has so many */
+/* this worker has n streams open */
 void ngx_adm_streams_note(ngx_uint_t n);
 
-/* all of them have */
+/* how many all workers have open */
 ngx_uint_t ngx_adm_streams_open(void);
 
-/* whether the worker that last had this slot of the master's was killed */
+/*
+ * whether the worker that last had this place in the master's table was killed
+ */
 ngx_uint_t ngx_adm_streams_killed(ngx_uint_t slot);
 
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Stripes are an array that is kept for good; no two share a cache line.
+ * Stripes are an array that is never freed; no two share a cache line.
  */
 
 
@@ -13,10 +13,10 @@
 #include "stripe.h"
 
 
-/* the part of a zone that stripes may take, but for the first one */
+/* one such part of the zone may be stripes, besides the first */
 #define NGX_ADM_STRIPE_SHARE  64
 
-/* at most: more workers than that share them, and a sum is not for free */
+/* at most, as a sum takes time; more workers than that share stripes */
 #define NGX_ADM_STRIPES_MAX   64
 
 #define NGX_ADM_STRIPE_SIZE                                                   \
@@ -101,7 +101,7 @@ ngx_adm_stripe_add(ngx_atomic_uint_t *n, ngx_adm_zone_t *zone)
 }
 
 
-/* with what this process counted meanwhile */
+/* what this process counted before it had the zone goes with it */
 
 static void
 ngx_adm_stripe_copy(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Counters in the zone.  Workers count in stripes of it, one for each number
- * of a worker, so that they do not disturb each other.  A worker that replaces
- * another, or that comes with a reload, goes on in the stripe of its number,
- * whatever the other one still adds there: nothing is lost and nothing falls.
+ * Counters in the zone.  Workers count in stripes, one for each worker's
+ * number, so that they do not disturb each other.  A worker that replaces
+ * another, or comes with a reload, goes on in the stripe of its number, even
+ * while the old one still adds to it: nothing is lost, and nothing falls.
  * Lock-free.
  */
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which events are named, and what each of them did.
+ * Which events have names, and what each of them did.
  */
 
 
@@ -18,7 +18,7 @@
 #define NGX_ADM_NAMES_AGAIN  1000        /* ms between changes */
 
 
-/* what a named event has; in memory of its own */
+/* what there is of a named event; in memory of its own */
 struct ngx_adm_name_s {
     ngx_queue_t            queue;
     ngx_adm_event_node_t  *event;
@@ -26,13 +26,13 @@ struct ngx_adm_name_s {
 };
 
 
-/* what events did, and those that have a name; under the zone's lock */
+/* tallies of events, and names; under the zone's lock */
 typedef struct {
-    ngx_adm_tally_t  others;     /* of those not named */
+    ngx_adm_tally_t  others;     /* of events without a name */
     ngx_queue_t      queue;
     ngx_uint_t       n;
-    ngx_msec_t       changed;    /* when a name last changed hands, or might
-                                    have */
+    ngx_msec_t       changed;    /* when a name last changed hands, or was
+                                    tried to */
 } ngx_adm_names_t;
 
 
@@ -55,7 +55,7 @@ static void ngx_adm_name_copy_locked(ngx_adm_named_t *named,
     ngx_adm_name_t *name);
 
 
-/* of the configuration of this worker */
+/* how many, by this worker's configuration */
 static ngx_uint_t  ngx_adm_names;
 
 
@@ -84,7 +84,7 @@ ngx_adm_tally_use(ngx_uint_t names)
 }
 
 
-/* workers of an earlier configuration may have had more of them */
+/* workers of an earlier configuration may have had more names */
 
 static void
 ngx_adm_names_trim_locked(ngx_adm_zone_t *zone)
@@ -157,7 +157,7 @@ ngx_adm_tallies(ngx_pool_t *pool, ngx_adm_tallies_t *tallies)
     names = ngx_adm_named(ngx_adm_zone);
     events = ngx_adm_events(ngx_adm_zone);
 
-    /* there may be more of them in a moment: those have to wait */
+    /* there may be more in a moment, which then have to wait */
 
     n = ngx_min(names->n, NGX_ADM_NAMES_MAX);
 
@@ -214,7 +214,7 @@ ngx_adm_name_copy_locked(ngx_adm_named_t *named, ngx_adm_name_t *name)
     if (en->state.size + en->state.active > 0
         && (en->owing || en->state.size > 0))
     {
-        /* where nobody waits nothing is asked before it is due */
+        /* an event in which nobody waits is asked about only when it is due */
 
         age = ngx_adm_ms_since(en->synced);
         named->age = ngx_max(named->age, age);
@@ -321,7 +321,7 @@ ngx_adm_name_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 }
 
 
-/* nothing is forgotten for it */
+/* nothing is forgotten for a name */
 
 static void
 ngx_adm_name_new_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)

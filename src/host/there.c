@@ -4,8 +4,8 @@
  *
  * What a host has heard of numbers in waiting rooms and not told Redis yet, in
  * pages of bits, and the tables that it was told, in the zone with the rooms.
- * All of it together has a bound; marks for which there is no room are lost,
- * which Redis is told, so that nobody counts as gone for it.
+ * All of it together is bounded.  Marks for which there is no room are lost;
+ * Redis is told so, and counts nobody as gone for it.
  */
 
 
@@ -16,15 +16,15 @@
 #include "there_node.h"
 
 
-/* of the zone, one part, at most */
+/* one such part of the zone at most */
 #define NGX_ADM_THERE_SHARE  16
 
-/* marks lapse after so many s, which is the kind of their page */
+/* s after which marks lapse, one of these: the kind of their page */
 #define NGX_ADM_THERE_LEFT   0
 #define NGX_ADM_THERE_LAPSE  30          /* at most */
 
 
-/* tickets have no larger ones */
+/* the largest number that a ticket has */
 #define NGX_ADM_THERE_NUMBER_MAX  9999999999
 
 
@@ -83,7 +83,7 @@ ngx_adm_there_empty(ngx_adm_zone_t *zone)
 }
 
 
-/* marks go with the zone before, which its workers still tell */
+/* marks stay with the old zone, whose workers still tell them */
 
 static void
 ngx_adm_there_copy_part(ngx_adm_zone_t *zone, ngx_adm_zone_t *ozone)
@@ -151,7 +151,7 @@ ngx_adm_there_left(ngx_str_t *event, int64_t of, int64_t number)
 }
 
 
-/* of those who left and came back what was last counts */
+/* of somebody who left and came back the last one counts */
 
 static void
 ngx_adm_there_mark(ngx_str_t *event, int64_t of, int64_t number,
@@ -268,7 +268,9 @@ ngx_adm_there_gone_note_locked(ngx_adm_zone_t *zone, ngx_adm_there_node_t *tn,
 }
 
 
-/* a table that knows of it does not count it any more; without one all count */
+/*
+ * by a table that knows of it, it is not counted any more; without one all are
+ */
 
 int64_t
 ngx_adm_there_gone_locked(ngx_adm_there_node_t *tn, int64_t from, int64_t to)
@@ -302,7 +304,7 @@ ngx_adm_there_gone_locked(ngx_adm_there_node_t *tn, int64_t from, int64_t to)
 }
 
 
-/* what there is of an active room, of the numbers that it has now */
+/* what there is of an active room, for the numbers that it has now */
 
 ngx_adm_there_node_t *
 ngx_adm_there_node_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn)
@@ -338,7 +340,7 @@ ngx_adm_there_node_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn)
 }
 
 
-/* no other part yields for it */
+/* no other part yields memory for it */
 
 void *
 ngx_adm_there_alloc_locked(ngx_adm_zone_t *zone, size_t size)

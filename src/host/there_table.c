@@ -3,9 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The table of who is there: how many of the numbers from its first one up to
- * each of its points.  Near the counter its points are 8 numbers apart, and say
- * which of them; further back they are as far apart as a part of those ahead
- * is there, and between two of them it is in proportion.
+ * each of its points.  Near the counter points are 8 numbers apart, and bits
+ * say which of those are there.  Further back their distance is a fraction of
+ * how many are there ahead, and between two points numbers count in
+ * proportion.
  */
 
 
@@ -28,7 +29,10 @@ ngx_adm_there_sum(ngx_adm_there_table_t *table, int64_t number)
     ngx_uint_t              low, high, middle;
     ngx_adm_there_point_t  *point;
 
-    /* numbers up to and including it; of those before the table all count */
+    /*
+     * from the first one to this one; numbers before the table all count as
+     * there
+     */
 
     x = number - table->first + 1;
 
@@ -52,7 +56,7 @@ ngx_adm_there_sum(ngx_adm_there_table_t *table, int64_t number)
 
     if (low == table->n) {
 
-        /* issued since, or beyond what is kept */
+        /* issued since the table was made, or beyond what it has */
 
         point = &table->points[low - 1];
 
@@ -73,7 +77,7 @@ ngx_adm_there_sum(ngx_adm_there_table_t *table, int64_t number)
 }
 
 
-/* of the first n numbers of a byte */
+/* how many of the first n numbers of a byte are there */
 
 static ngx_uint_t
 ngx_adm_there_bits(ngx_uint_t byte, ngx_uint_t n)
@@ -91,8 +95,8 @@ ngx_adm_there_bits(ngx_uint_t byte, ngx_uint_t n)
 
 
 /*
- * Pairs of numbers: bytes, and how many bits in them are set; or 0 and the one
- * byte that it is.
+ * The text has pairs of bytes: how many bytes follow, and how many bits in
+ * them are set; or 0, and the one byte itself.
  */
 
 ngx_int_t
@@ -306,7 +310,7 @@ ngx_adm_there_copy(ngx_str_t *event, ngx_adm_there_table_t *table)
 
         if (tn == NULL || tn->table.at == 0 || tn->table.at == old.at) {
 
-            /* without one the one before does, if it is of these numbers */
+            /* without memory the old one will do, if it is of these numbers */
 
             ngx_adm_zone_unlock(zone);
 

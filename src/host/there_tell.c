@@ -57,7 +57,7 @@ ngx_adm_there_take(ngx_str_t *event)
 
     ngx_adm_zone_lock(zone);
 
-    /* it may be gone by now */
+    /* the room may be gone by now */
 
     en = ngx_adm_room_node_locked(zone, event);
 
@@ -85,7 +85,7 @@ ngx_adm_there_take(ngx_str_t *event)
 
 
 /*
- * How many pages a step is to take, and one; 0: it has nothing to tell.  While
+ * How many pages a step has to take, and one; 0: nothing is due.  While
  * somebody waits the host asks for tables, as far as it has room for one.
  */
 
@@ -156,7 +156,7 @@ ngx_adm_there_take_locked(ngx_adm_zone_t *zone, ngx_adm_room_node_t *rn,
 }
 
 
-/* all that it points to is behind it */
+/* one block of memory, with all that it points to */
 
 static ngx_adm_there_batch_t *
 ngx_adm_there_batch(ngx_uint_t npages)
@@ -196,7 +196,7 @@ ngx_adm_there_batch(ngx_uint_t npages)
 }
 
 
-/* pages that follow each other are one group; its numbers' digits come last */
+/* pages next to each other make one group; digits of numbers are put last */
 
 static void
 ngx_adm_there_groups(ngx_adm_there_batch_t *batch)
@@ -340,7 +340,7 @@ ngx_adm_there_note(ngx_str_t *event, int64_t of, int64_t at, int64_t first,
 
         kept = n ? ngx_adm_there_alloc_locked(zone, size) : NULL;
 
-        /* without room for it all are there */
+        /* if there is no room for a table all count as there */
 
         if (kept || n == 0) {
             tn->table.of = of;
@@ -357,7 +357,10 @@ ngx_adm_there_note(ngx_str_t *event, int64_t of, int64_t at, int64_t first,
             }
 
             if (before >= 0 && !en->held) {
-                /* who is not there any more left, who is again came back */
+                /*
+                 * as if who is no longer there had left, and who is again had
+                 * come
+                 */
                 before -= ngx_adm_there_waiting_locked(en->room);
 
                 ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_ROOM, 0, 0,

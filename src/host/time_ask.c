@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A call for Redis's time, of a worker, and who waits for its answer.
+ * A worker's call for Redis's time, and who waits for its answer.
  */
 
 
@@ -29,7 +29,7 @@ static void ngx_adm_time_take(redisReply *reply);
 
 static struct {
     ngx_queue_t             waiting;
-    ngx_adm_redis_call_t   *call;        /* NULL: none is out */
+    ngx_adm_redis_call_t   *call;        /* NULL: not out */
     ngx_msec_t              issued;
 } ngx_adm_time;
 
@@ -97,7 +97,7 @@ ngx_adm_time_look(void)
 }
 
 
-/* they may ask again, which is another call, or cancel others, meanwhile */
+/* who is told may ask again, by another call, or cancel others, meanwhile */
 
 static void
 ngx_adm_time_told(void *data, ngx_int_t rc, redisReply *reply)
@@ -135,7 +135,7 @@ ngx_adm_time_told(void *data, ngx_int_t rc, redisReply *reply)
 }
 
 
-/* s and us, in text */
+/* reads s and us, in text */
 
 static void
 ngx_adm_time_take(redisReply *reply)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What time it is for Redis, where no script tells it.  All that ask a worker
+ * What time it is for Redis, where no script tells it.  All who ask a worker
  * at one time share one call.
  */
 
@@ -17,17 +17,17 @@
 
 typedef struct ngx_adm_time_ask_s  ngx_adm_time_ask_t;
 
-/* Redis was asked: whether it told is what ngx_adm_time_is_known() says */
+/* Redis was asked; whether it told the time, ngx_adm_time_is_known() says */
 typedef void (*ngx_adm_time_asked_pt)(void *data);
 
 /*
- * Asks; NULL: it can't (no Redis, or known to be down, no memory), and there
- * is no completion.  _cancel(): there will be none.
+ * Asks.  NULL: it could not (no Redis, known to be down, no memory), and no
+ * completion follows.  _cancel(): the completion will not be called.
  */
 ngx_adm_time_ask_t *ngx_adm_time_ask(ngx_adm_time_asked_pt asked, void *data);
 void ngx_adm_time_ask_cancel(void *data);
 
-/* the same for nobody who waits */
+/* asks, for nobody who waits */
 void ngx_adm_time_look(void);
 
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The host's touch with Redis, in the zone: the client is given memory there
- * and knows of no zone.
+ * The host's touch with Redis, in the zone.  The client gets its shared memory
+ * from here, as it knows of no zone.
  */
 
 
@@ -14,17 +14,16 @@
 #include "touch.h"
 
 
-/* ms by which Redis's clock, or this host's, jumps rather than drifts */
+/* ms by which a clock has to change to have jumped: Redis's, or this host's */
 #define NGX_ADM_JUMP   30000
 
-/* ms between two lines about a clock that is out of its mind, and about one
-   that is so again */
+/* ms between lines about a clock that can't be right */
 #define NGX_ADM_TIME_REMIND  60000
 #define NGX_ADM_TIME_PAUSE   1000
 
 /*
- * Of what the zone keeps, one part for the health of Redis's nodes: more than
- * any cluster has, since names may come and go for years.
+ * One such part of what the zone keeps is for the health of Redis's nodes:
+ * more than any cluster has, as names may come and go for years.
  */
 #define NGX_ADM_NODES  3
 
@@ -35,15 +34,15 @@
 
 
 typedef struct {
-    ngx_adm_redis_shared_t   shared;     /* without a lock */
+    ngx_adm_redis_shared_t   shared;     /* lock-free */
     ngx_atomic_t             offset;     /* Redis's time less the host's, ms;
-                                            likewise */
-    ngx_atomic_t             timed;      /* bool: Redis told the time */
-    ngx_atomic_t             refused_at; /* ms, when the log was told of a time
-                                            that can't be; 0: never */
-    ngx_atomic_t             refuses;    /* bool: the last one was such a one */
-    ngx_msec_t               recalled;   /* when touch began, as it was when all
-                                            events were recalled last */
+                                            lock-free */
+    ngx_atomic_t             timed;      /* bool: Redis has told the time */
+    ngx_atomic_t             refused_at; /* ms, when the log was told of a
+                                            time that can't be; 0: never */
+    ngx_atomic_t             refuses;    /* bool: the last one was refused */
+    ngx_msec_t               recalled;   /* "since" of the touch for which
+                                            all events were last recalled */
 } ngx_adm_touch_t;
 
 
@@ -114,9 +113,9 @@ ngx_adm_touch_shared(void)
 
 
 /*
- * Redis looked at its clock at some time between the call and the answer, so
- * the offset lies between two bounds.  One that agrees with them is kept:
- * it is not shaken by answers that took their time.
+ * Redis looked at its clock some time between call and answer, so the offset
+ * lies between two bounds.  If the known one does, too, it is kept: answers
+ * that took their time do not shake it.
  */
 
 ngx_int_t
@@ -173,7 +172,7 @@ ngx_adm_time_is_known(void)
 }
 
 
-/* a line when it begins, and one a minute, by whichever worker */
+/* a line when it begins, then one a minute, by whichever worker */
 
 static void
 ngx_adm_time_refused(ngx_adm_touch_t *touch, int64_t redis)

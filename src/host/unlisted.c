@@ -2,11 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which events have a line is known from the configuration, which each worker
- * has its own of, while one replaces another: an event is looked at whenever
- * something is heard of it, and all of them when there is a new configuration.
- * That it counts is memory that the event has, so that the number is right
- * whatever else happens.
+ * Which events have a line depends on the configuration, and workers may have
+ * different ones while they replace each other.  So an event is looked at
+ * whenever something is heard of it, and all events are when there is a new
+ * configuration.  That an event counts is memory that the event has, so that
+ * the number stays right whatever else happens.
  */
 
 
@@ -18,25 +18,26 @@
 #include "unlisted.h"
 
 
-#define NGX_ADM_UNLISTED_ASKED   3000    /* ms, more than Redis's timeout: a
-                                            join has been answered by then, or
+#define NGX_ADM_UNLISTED_ASKED   3000    /* ms; more than Redis's timeout: by
+                                            then a join has been answered, or
                                             the schedule has learned of the
                                             event */
-#define NGX_ADM_UNLISTED_LOOK    1000    /* ms, in which it does */
-#define NGX_ADM_UNLISTED_SILENT  300000  /* ms longer than a user can be silent
-                                            and in; the schedule has looked by
-                                            then */
+#define NGX_ADM_UNLISTED_LOOK    1000    /* ms in which the schedule does */
+#define NGX_ADM_UNLISTED_SILENT  300000  /* ms more than a user may be silent
+                                            and in: by then the schedule has
+                                            looked */
 #define NGX_ADM_UNLISTED_SECOND  1000    /* ms: one line of the log, and
-                                            questions to Redis about ids that
-                                            the host does not know, */
+                                            questions about ids that the host
+                                            does not know, */
 #define NGX_ADM_UNLISTED_ASKS    10      /* at most */
-#define NGX_ADM_UNLISTED_LOOKS   65536   /* at events at once */
+#define NGX_ADM_UNLISTED_LOOKS   65536   /* events looked at, at once */
 
 #define NGX_ADM_UNLISTED_LEFT    600000  /* ms for which Redis keeps what an
-                                            event without users leaves: 4 times
-                                            as many as may have users may be
-                                            made of new ids at once, and as many
-                                            as that in this time, */
+                                            event without users leaves: of
+                                            new ids 4 times as many as events
+                                            may have users may be made at
+                                            once, and as many as that again
+                                            in this time, */
 #define NGX_ADM_UNLISTED_MADE    4
 
 
@@ -44,30 +45,29 @@
 struct ngx_adm_unlisted_node_s {
     ngx_queue_t            queue;
     ngx_adm_event_node_t  *event;
-    ngx_msec_t             until;    /* of one that is asked for */
-    unsigned               asked:1;  /* its queue is asked */
+    ngx_msec_t             until;    /* ms, if it is asked for */
+    unsigned               asked:1;  /* it is in the queue of those */
 };
 
 
 typedef struct {
-    ngx_queue_t                 events;     /* that have users, latest heard of
-                                               first */
-    ngx_queue_t                 asked;      /* that somebody is about to join,
-                                               latest first */
-    ngx_uint_t                  n;          /* of both */
-    ngx_uint_t                  generation; /* of the configuration that they
-                                               were counted by */
+    ngx_queue_t                 events;     /* that have users, latest heard
+                                               of first */
+    ngx_queue_t                 asked;      /* that somebody is about to
+                                               join, latest first */
+    ngx_uint_t                  n;          /* in both queues */
+    ngx_uint_t                  generation; /* of the configuration by which
+                                               they were counted */
 
-    ngx_msec_t                  logged;     /* when a refusal last was; 0:
-                                               never */
-    ngx_msec_t                  looked;     /* since when ids that are not known
+    ngx_msec_t                  logged;     /* ms, the last refusal; 0: never */
+    ngx_msec_t                  looked;     /* ms, since when unknown ids
                                                were asked for */
-    ngx_uint_t                  looks;      /* so many of them */
+    ngx_uint_t                  looks;      /* how many of them */
 
-    ngx_uint_t                  made;       /* ids that were new of late: what
-                                               they leave in Redis stays for a
+    ngx_uint_t                  made;       /* new ids of late: what they
+                                               leave in Redis stays for a
                                                while */
-    ngx_msec_t                  made_at;    /* as of then */
+    ngx_msec_t                  made_at;    /* ms, when it was so many */
 } ngx_adm_unlisted_t;
 
 
@@ -103,7 +103,7 @@ ngx_adm_zone_part_t  ngx_adm_unlisted_part = {
     .event_free = ngx_adm_unlisted_free_locked };
 
 
-/* of the configuration of this worker; NULL: it is none */
+/* this worker's configuration; NULL: the process is no worker */
 static ngx_adm_main_conf_t  *ngx_adm_unlisted_conf;
 static ngx_msec_t            ngx_adm_unlisted_asked;
 
@@ -148,7 +148,10 @@ ngx_adm_unlisted_use(ngx_adm_main_conf_t *mcf)
 }
 
 
-/* the latest used; others when something is heard of them */
+/*
+ * counts anew the latest used events; others are when something is heard of
+ * them
+ */
 
 static void
 ngx_adm_unlisted_recount_locked(ngx_adm_zone_t *zone)
@@ -218,8 +221,8 @@ ngx_adm_unlisted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
 
 /*
- * An event, and not named.  Without a default line there are none.  The master,
- * which has no configuration here, does not know.
+ * Whether it is an event, and not a named one.  Without a default line there
+ * are none.  The master, which has no configuration here, does not know.
  */
 
 static ngx_uint_t
@@ -232,7 +235,7 @@ ngx_adm_unlisted_is(ngx_str_t *event, ngx_adm_event_node_t *en)
 }
 
 
-/* it is in some queue then */
+/* a node that is made is in one of the queues */
 
 static ngx_int_t
 ngx_adm_unlisted_make_node_locked(ngx_adm_zone_t *zone,
@@ -275,8 +278,8 @@ ngx_adm_unlisted_free_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 
 
 /*
- * Joins that were not answered, or not heard of, and events that the schedule
- * no longer hears of: nothing counts for ever.
+ * Drops joins that were not answered, or not heard of, and events that the
+ * schedule no longer hears of: nothing counts for ever.
  */
 
 static void
@@ -316,7 +319,7 @@ ngx_adm_unlisted_trim_locked(ngx_adm_zone_t *zone)
 }
 
 
-/* ms that a user may be in without being heard of */
+/* ms for which a user may be in without being heard of */
 
 static ngx_msec_t
 ngx_adm_unlisted_ttl(void)
@@ -386,7 +389,7 @@ ngx_adm_unlisted_join(ngx_adm_guest_t *guest, ngx_uint_t dry_run,
 
         } else if (!dry_run) {
 
-            /* an event that nobody would look after */
+            /* no event that the schedule would look after */
 
             *empty = 0;
             bound = NGX_ADM_BOUND_EVENTS;
@@ -406,7 +409,7 @@ done:
 }
 
 
-/* how many ids were new of late, the earlier the less they count */
+/* how many ids were new of late; the older they are the less they count */
 
 static ngx_uint_t
 ngx_adm_unlisted_made_locked(ngx_adm_zone_t *zone, ngx_uint_t limit)
@@ -427,7 +430,7 @@ ngx_adm_unlisted_made_locked(ngx_adm_zone_t *zone, ngx_uint_t limit)
 }
 
 
-/* somebody is in the event, or about to be */
+/* whether somebody is in the event, or about to be */
 
 static ngx_uint_t
 ngx_adm_unlisted_known(ngx_adm_event_node_t *en)
@@ -437,8 +440,8 @@ ngx_adm_unlisted_known(ngx_adm_event_node_t *en)
 
 
 /*
- * An operator may have set something of an event that the host never heard of:
- * Redis is asked, but not as often as somebody makes ids up.
+ * An operator may have set something of an event that this host never heard
+ * of: Redis is asked, but less often than somebody can make up ids.
  */
 
 static ngx_uint_t
@@ -454,7 +457,7 @@ ngx_adm_unlisted_nobody_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
         return 1;
     }
 
-    /* another host has told of it just now */
+    /* another host has just told of it */
 
     if (en && en->working) {
         return 0;
@@ -572,7 +575,7 @@ ngx_adm_unlisted_out(ngx_adm_guest_t *guest, ngx_msec_t left)
 }
 
 
-/* a join may have been carried out though no answer came */
+/* without an answer a join may have been carried out all the same */
 
 void
 ngx_adm_unlisted_failed(ngx_adm_guest_t *guest, ngx_uint_t sent)

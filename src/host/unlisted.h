@@ -3,10 +3,11 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Events that no operator named: neither by a line of their own nor by a
- * setting.  Anybody may make their ids up, so about so many of them may have
- * users at a time ("unlisted=" of the "default" line), a user may be in a few
- * of them and an address in some more, all as this host knows it.  The bounds
- * are on joining alone: who is in, or shows a place that counts, goes on.
+ * setting.  Anybody may make up such ids.  So only about so many of these
+ * events may have users at a time ("unlisted=" of the "default" line), a user
+ * may be in a few of them, and an address in some more, all as this host knows
+ * it.  Only joins are bounded: who is in, or shows a place that counts, goes
+ * on.
  *
  * An event counts while it has users, and from when somebody is about to join
  * it.  What users and addresses have of them is in shares, see shares.h.
@@ -32,39 +33,39 @@
 extern ngx_adm_zone_part_t  ngx_adm_unlisted_part;
 
 
-/* the configuration of this worker; when it starts */
+/* sets this worker's configuration, when it starts */
 void ngx_adm_unlisted_use(ngx_adm_main_conf_t *mcf);
 
 /*
- * Whether the guest may join the event, and if so takes what that takes; with
- * dry_run it does so in any case.  Otherwise says which bound is in the way;
- * *empty: nobody is in the event, as the host knows, and so not the guest.  Of
- * ids that it does not know it says so as well, but for a few a second, which
- * an operator may have named elsewhere.
+ * Whether the guest may join the event; if so, takes from the bounds what that
+ * takes (with dry_run in any case).  If not, says which bound is in the way.
+ * *empty: as the host knows nobody is in the event, so neither is the guest;
+ * also of ids that it does not know, but for a few a second, which an operator
+ * may have named elsewhere.
  */
 ngx_adm_bound_e ngx_adm_unlisted_join(ngx_adm_guest_t *guest,
     ngx_uint_t dry_run, ngx_uint_t *empty);
 
 /*
- * What became of a call: the guest is in, or waits; is not (left is 0), or
- * will not be in so many ms unless it is heard of; nobody knows, since no
- * answer came, or since the call was not sent.  Where the client goes before
- * the answer none of these is called, and what was taken stays as if the guest
- * were in: it ends by itself.
+ * What became of a call.  _in(): the guest is in, or waits; _out(): is not
+ * (left is 0), or will not be in so many ms unless heard of; _failed(): nobody
+ * knows, since no answer came; _unsent(): the call was not sent.  If the
+ * client goes before the answer none of these is called, and it counts as if
+ * the guest were in, until that ends by itself.
  */
 void ngx_adm_unlisted_in(ngx_adm_guest_t *guest);
 void ngx_adm_unlisted_out(ngx_adm_guest_t *guest, ngx_msec_t left);
 void ngx_adm_unlisted_failed(ngx_adm_guest_t *guest, ngx_uint_t sent);
 
-/* counts a refusal; returns 1 if it is to be logged: once a second */
+/* counts a refusal; returns 1 if it has to be logged: once a second */
 ngx_uint_t ngx_adm_unlisted_refused(ngx_adm_bound_e bound);
 
-/* how many such events count */
+/* how many of these events count */
 ngx_uint_t ngx_adm_unlisted_events(void);
 
 /*
- * Whether the event counts among those that no operator named, after what is
- * known of it has changed.
+ * Counts the event among those that no operator named, or no longer, after
+ * what is known of it has changed.
  */
 void ngx_adm_unlisted_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en);
 

@@ -2,15 +2,16 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Between two points of a line users are taken to have come evenly: that is off
- * by no more than the points are apart, a thousandth of the line, or 10.  Who
- * was let in since it was asked for is known by the count of admissions that
- * every answer of Redis brings, and all behind have moved up by so many.
+ * Between two points of a line users are taken to have come evenly: that is
+ * off by no more than the points are apart, less than a thousandth of the line,
+ * or 10.  How many were let in since the view was asked for is known from the
+ * count of admissions, which every answer of Redis brings: all behind have
+ * moved up by so many.
  *
- * What gone.c has no room for any more its event has forgotten: places of
+ * When gone.c forgets somebody, for lack of room, the event does: places from
  * before that are asked about.
  *
- * Views are bounded all together, and the one unused for longest goes first.
+ * All views together are bounded, and the one unused for longest goes first.
  */
 
 
@@ -24,16 +25,17 @@
 #include "view.h"
 
 
-#define NGX_ADM_VIEW_PART      16        /* of the zone one part are views, at
+#define NGX_ADM_VIEW_PART      16        /* one such part of the zone is
+                                            views, at most */
+#define NGX_ADM_VIEW_RENEW     400       /* ms before a view is asked for
+                                            again; steps come every 500 at
                                             most */
-#define NGX_ADM_VIEW_RENEW     400       /* ms, before another one is asked
-                                            for: steps come every 500 at most */
-#define NGX_ADM_VIEW_WANTED    10000     /* ms, for which a look has it renewed,
-                                            */
-#define NGX_ADM_VIEW_KEPT      60000     /* and it is kept */
-#define NGX_ADM_VIEW_RESUMED   30000     /* ms without, after which it begins
-                                            anew rather than to ask for all who
-                                            have gone meanwhile */
+#define NGX_ADM_VIEW_WANTED    10000     /* ms after a look in which it is
+                                            renewed, */
+#define NGX_ADM_VIEW_KEPT      60000     /* and in which it is kept */
+#define NGX_ADM_VIEW_RESUMED   30000     /* ms of absence after which it
+                                            begins anew instead of asking for
+                                            all who have gone meanwhile */
 #define NGX_ADM_VIEW_HEAD      500       /* users, at least */
 
 #define NGX_ADM_VIEW_USER      256       /* bytes */
@@ -43,22 +45,23 @@ typedef struct {
     ngx_rbtree_node_t           node;       /* of the event */
     ngx_queue_t                 lru;        /* latest wanted first */
     ngx_msec_t                  wanted;
-    ngx_msec_t                  asked;      /* last, by a step */
-    ngx_msec_t                  issued;     /* that of the view */
+    ngx_msec_t                  asked;      /* ms, last by a step */
+    ngx_msec_t                  issued;     /* ms, for the view that there is */
     ngx_uint_t                  serial;
-    int64_t                     from;       /* us: what is older is not known;
-                                               0: nothing is */
-    int64_t                     told;       /* us: who is gone is, up to then */
+    int64_t                     from;       /* us: who was gone before is not
+                                               known; 0: nobody is */
+    int64_t                     told;       /* us: who is gone is known up to
+                                               then */
     ngx_uint_t                  reach;
-    ngx_adm_view_news_t         news;       /* npoints 0: there is no view */
-    size_t                      room;       /* of the points, bytes */
+    ngx_adm_view_news_t         news;       /* the view; npoints 0: none */
+    size_t                      room;       /* bytes of its points */
 } ngx_adm_view_node_t;
 
 
 typedef struct {
     ngx_adm_few_t               few;
     ngx_queue_t                 lru;
-    size_t                      bytes;      /* that their points take */
+    size_t                      bytes;      /* bytes of all points */
     ngx_uint_t                  serials;
 } ngx_adm_views_t;
 
@@ -162,7 +165,7 @@ ngx_adm_view_of_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
 }
 
 
-/* the event's, made if need be, which somebody asks for; NULL: no room */
+/* the event's view, made if need be, as somebody asks for it; NULL: no room */
 
 static ngx_adm_view_node_t *
 ngx_adm_view_want_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
@@ -185,7 +188,7 @@ ngx_adm_view_want_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
         return vn;
     }
 
-    /* not at the cost of others: it does without */
+    /* nothing is forgotten for it: the event can do without */
 
     if (ngx_adm_gone_use_locked(zone) != NGX_OK) {
         return NULL;
@@ -343,7 +346,9 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
         }
     }
 
-    *exact = 1;
+    /* ranks behind the head are reckoned, from some that were looked up */
+
+    *exact = (from <= news->exact);
 
     if (from == 0) {
         return 1;
@@ -367,7 +372,7 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
         return rank + 2;
     }
 
-    *exact = (next - rank == 2);
+    *exact = 0;
 
     part = (double) (score - low) / (double) (high - low);
     part *= (double) (next - rank);
@@ -385,9 +390,7 @@ ngx_adm_view_rank(ngx_adm_view_news_t *news, ngx_uint_t point)
         return point;
     }
 
-    return ngx_min(news->size - 1,
-                   (int64_t) news->exact - 1
-                   + news->share * (int64_t) (point - news->exact + 1));
+    return news->ranks[point - news->exact];
 }
 
 
@@ -409,7 +412,7 @@ ngx_adm_view_gone(ngx_str_t *event, ngx_str_t *user, int64_t time)
 
     en = ngx_adm_event_lookup_locked(ngx_adm_zone, event);
 
-    /* of an event without a view all is to be asked about as it is */
+    /* without a view all of the event is asked about anyway */
 
     if (ngx_adm_view_of_locked(ngx_adm_zone, en)) {
 
@@ -479,8 +482,8 @@ ngx_adm_view_from(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
 
 /*
- * How far admissions reach in the life of a view: a batch each interval, and
- * one more as the first comes at once.
+ * How far admissions reach during the life of a view: a batch each interval,
+ * and one more, as the first comes at once.
  */
 
 static ngx_uint_t
@@ -514,13 +517,13 @@ ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
         || news->epoch != en->state.epoch
         || (news->epoch == vn->news.epoch && news->clock < vn->news.clock))
     {
-        /* nobody wants it, or a later one was there before */
+        /* nobody wants it any more, or a later view came first */
         goto unlock;
     }
 
     if (scan->since < 0 || news->epoch != vn->news.epoch) {
 
-        /* who is gone is known from now on */
+        /* from now on it is known who is gone */
 
         vn->from = ngx_max(vn->from, news->clock);
         vn->told = news->told;
@@ -532,7 +535,10 @@ ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
 
     if (news->told < news->clock) {
 
-        /* of some who are gone it is to be told yet: by the next step, now */
+        /*
+         * not all who are gone have been told of yet: the next step is to
+         * tell, now
+         */
 
         vn->asked = ngx_current_msec - NGX_ADM_VIEW_RENEW;
         vn->news.npoints = 0;
@@ -559,22 +565,23 @@ unlock:
 
 
 /*
- * Takes the view itself; memory is had by pages, so that it mostly is there
- * already.  NGX_DECLINED: there is none.
+ * Keeps the points.  Memory for them is allocated by pages, so that mostly it
+ * is there already.  NGX_DECLINED: there is none.
  */
 
 static ngx_int_t
 ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
     ngx_adm_view_news_t *news)
 {
-    size_t            size;
+    size_t            size, behind;
     int64_t          *points;
     ngx_queue_t      *last;
     ngx_adm_views_t  *views;
 
     views = ngx_adm_views_of(zone);
 
-    size = news->npoints * sizeof(int64_t);
+    behind = (news->npoints - news->exact) * sizeof(uint32_t);
+    size = news->npoints * sizeof(int64_t) + behind;
     points = vn->news.points;
 
     if (size > vn->room) {
@@ -609,10 +616,12 @@ ngx_adm_view_points_locked(ngx_adm_zone_t *zone, ngx_adm_view_node_t *vn,
 
     if (news->npoints) {
         ngx_memcpy(points, news->points, news->npoints * sizeof(int64_t));
+        ngx_memcpy(&points[news->npoints], news->ranks, behind);
     }
 
     vn->news = *news;
     vn->news.points = points;
+    vn->news.ranks = points ? (uint32_t *) &points[news->npoints] : NULL;
 
     return NGX_OK;
 }

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How a user stands, for whoever looks again and again and is told of the turn
- * by it: of any line, also one that is all head.
+ * by that: of any line, also one that is all head.
  */
 
 
@@ -36,10 +36,7 @@ ngx_adm_view_look(ngx_str_t *event, ngx_adm_view_who_t *who,
 }
 
 
-/*
- * Whoever was the last is further ahead by those who were let in and those who
- * left.
- */
+/* Somebody who was last is further ahead by those who were let in or left. */
 
 void
 ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
@@ -68,7 +65,7 @@ ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
     if (position == 0) {
 
-        /* no longer there, nor anybody behind */
+        /* the user has left its place, and so have all behind */
 
         position = is->size;
     }

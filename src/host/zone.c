@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The memory of a zone: its lock, what lies behind the slab pool for good,
- * and what its parts do when it is made, emptied or replaced.
+ * The memory of a zone: its lock, what lies behind the slab pool for good, and
+ * what its parts do when it is made, emptied or replaced.
  */
 
 
@@ -15,22 +15,24 @@
 #include "zone.h"
 
 
-/* the part of the zone, 3 KB at least, of what parts keep bit by bit */
+/* one such part of the zone, 3 KB at least, is what parts never free */
 #define NGX_ADM_ZONE_KEPT  64
 
-/* elements that are copied under one lock, of some 1 us each, and how long
-   others have it then, us: who waits asleep has to wake up */
+/*
+ * elements, of some 1 us each, that are copied under one lock, and for how
+ * many us others have it then: a process that sleeps has to wake up
+ */
 #define NGX_ADM_ZONE_STEP  128
 #define NGX_ADM_ZONE_REST  50
 
-/* to have the lock, before the master looks who holds it */
+/* tries to get the lock before the master looks who holds it */
 #define NGX_ADM_ZONE_TRIES  100
 
 
 /*
- * What is inside happens while "inside" says so, in the eyes of whoever finds
- * that this process is dead: the compiler is all that could let it be seen
- * otherwise, since the lock itself orders what processors do.
+ * What is done inside is done while "inside" says so, as seen by whoever finds
+ * this process dead.  Only the compiler could let it be seen otherwise: the
+ * lock itself orders what processors do.
  */
 #define ngx_adm_zone_order()                                                  \
     __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -45,12 +47,12 @@ static void ngx_adm_zone_take_over(ngx_adm_zone_t *zone,
     ngx_shm_zone_t *shm_zone);
 
 
-/* until there is a configuration that says more */
+/* until a configuration says which there are */
 static ngx_adm_zone_part_t  *ngx_adm_zone_no_parts[] = {
     NULL };
 
 
-/* ever, of copies by this process */
+/* of copies by this process, ever */
 static ngx_uint_t  ngx_adm_zone_steps;
 
 
@@ -109,7 +111,7 @@ ngx_adm_zone_use(ngx_shm_zone_t *shm_zone)
 }
 
 
-/* pages that are free; others may have room for more of the same size */
+/* only free pages: others may have room for more of the same size */
 
 size_t
 ngx_adm_zone_free(void)
@@ -241,7 +243,10 @@ ngx_adm_zone_make_parts(ngx_adm_zone_t *zone)
 }
 
 
-/* all that comes and goes; the zone is new, or what it held is of no use */
+/*
+ * empties all that comes and goes: the zone is new, or what it held is of no
+ * use
+ */
 
 static void
 ngx_adm_zone_empty_locked(ngx_adm_zone_t *zone)
@@ -250,7 +255,10 @@ ngx_adm_zone_empty_locked(ngx_adm_zone_t *zone)
 
     ngx_slab_init(zone->shpool);
 
-    /* a full zone forgets events: that is no news for every allocation */
+    /*
+     * a full zone forgets events: that is not worth a line for every
+     * allocation
+     */
 
     zone->shpool->log_nomem = 0;
     zone->shpool->log_ctx = zone->sh->log_ctx;
@@ -302,10 +310,10 @@ ngx_adm_zone_alloc_locked(ngx_adm_zone_t *zone, size_t size)
 
 
 /*
- * NGINX takes the lock away from a process that died with it, whatever it
- * had half done.  A tree or a list in such a state would have all the other
- * processes run in circles, or crash one after the other, so nothing of it
- * is looked at any more: Redis knows it all.
+ * NGINX takes the lock away from a process that died with it, whatever that
+ * had half done.  A tree or a list in such a state would have all other
+ * processes run in circles, or crash one after the other; so nothing of it is
+ * looked at any more, as Redis knows it all.
  */
 
 void
@@ -330,10 +338,10 @@ ngx_adm_zone_lock(ngx_adm_zone_t *zone)
 
 
 /*
- * The master frees what a worker held that died, but by the signal of its
- * death, which it has blocked while it reads a configuration and copies a zone.
- * If it waited for such a lock then, it would for ever, so it looks for itself
- * whether who holds it has ended, and leaves the rest to NGINX.
+ * When a worker dies with the lock the master frees it, on the signal of that
+ * death.  While it reads a configuration and copies a zone it has the signal
+ * blocked, and would wait for ever for such a lock.  So it looks for itself
+ * whether the holder has ended, and leaves the rest to NGINX.
  */
 
 static void
@@ -374,7 +382,7 @@ ngx_adm_zone_take(ngx_shmtx_t *mutex)
 
 #else
 
-    /* a file, whose lock ends with who holds it */
+    /* a lock that is a file ends with the process that holds it */
 
     ngx_shmtx_lock(mutex);
 
@@ -433,17 +441,19 @@ ngx_adm_zone_made_anew(void)
 
 /*
  * A zone of another size or name begins with what the one before it knew, as
- * far as there is room: what was revoked stays so over a reload.
+ * far as there is room: what was revoked stays revoked over a reload.
  *
- * Old workers go on until they are told to leave, after all of it, so that a
- * change may come too late for the copy, whether it is made at one time or by
- * steps.  It is in Redis, and the new zone learns of it as it would from
- * another host: by steps about what the old one looked after, which are due at
- * once and say since when it knows of revocations, by the lists, and by news.
+ * Old workers go on until they are told to leave, which is after all of this.
+ * So a change may come too late for the copy, be that made at once or by
+ * steps.  But the change is in Redis, and the new zone learns of it as of one
+ * by another host: by steps about events that the old zone looked after, which
+ * are due at once and say since when it knows of revocations, by the lists,
+ * and by news.
  *
- * What the old zone forgets meanwhile would be asked for by nobody: events come
- * first, then revocations, of which there are at least those that the events
- * know of, or knew until they had to be forgotten; and that they were, last.
+ * What the old zone forgets during the copy nobody would ask about.  So events
+ * are copied first, then revocations, of which there are at least those that
+ * the events know of, or knew until they had to be forgotten; and last what
+ * was forgotten.
  */
 
 static void
@@ -484,7 +494,7 @@ ngx_adm_zone_take_over(ngx_adm_zone_t *zone, ngx_shm_zone_t *shm_zone)
             continue;
         }
 
-        /* before anything is hashed with its own */
+        /* before the new zone hashes anything with a key of its own */
 
         zone->sh->hash_key = ozone->sh->hash_key;
 
@@ -508,7 +518,7 @@ ngx_adm_zone_take_over(ngx_adm_zone_t *zone, ngx_shm_zone_t *shm_zone)
         ngx_adm_zone_lock(ozone);
 
         if (life != ozone->sh->life) {
-            /* half a copy is of no use, but for what was forgotten */
+            /* half a copy is of no use, except for what was forgotten */
             ngx_adm_zone_empty_locked(zone);
         }
 

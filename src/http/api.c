@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * From a request of an API to the handler of the call that it is, by the
- * routes of its location (routes.c).  What is refused whoever asks, such as
- * another method or a page of another site, is refused here.
+ * How a request of an API gets to the handler of its call, by the routes of
+ * the location (routes.c).  Here is refused what is refused whoever asks, such
+ * as a wrong method, or a page of another site.
  */
 
 
@@ -104,7 +104,7 @@ ngx_adm_api_handler(ngx_http_request_t *r)
             return rc;
         }
 
-        /* it had its time to wait, and nothing would be true */
+        /* the request waited as long as it may: any answer might be wrong */
 
         if (ngx_adm_time_is_missed(call->ctx) && !route->unlisted) {
             return ngx_adm_api_unavailable(r);
@@ -116,8 +116,8 @@ ngx_adm_api_handler(ngx_http_request_t *r)
 
 
 /*
- * Whether the request's path ends with the segments of a route's, of which a
- * "*" is any: from the last on, since any prefix may stand before them.
+ * Whether the path ends with the segments of a route, of which a "*" is any.
+ * They are compared from the last on, since any prefix may stand before them.
  */
 
 static ngx_uint_t
@@ -166,7 +166,7 @@ ngx_adm_api_match(ngx_adm_api_call_t *call, const char *path)
 }
 
 
-/* NGX_DECLINED: the call is about an event that there is */
+/* NGX_DECLINED: the call's event is set, and there is such an event */
 
 static ngx_int_t
 ngx_adm_api_event(ngx_adm_api_call_t *call)
@@ -178,7 +178,7 @@ ngx_adm_api_event(ngx_adm_api_call_t *call)
 
     r = call->request;
 
-    /* not in place: r->uri is for others to see as it came */
+    /* not folded in place: others are to see r->uri as it came */
 
     id = ngx_pnalloc(r->pool, call->event.len + 1);
     if (id == NULL) {

@@ -27,21 +27,20 @@ typedef struct ngx_adm_api_call_s  ngx_adm_api_call_t;
 typedef ngx_int_t (*ngx_adm_api_pt)(ngx_adm_api_call_t *call);
 
 
-/* a table of these ends with an empty one; the first that matches counts */
+/* a table of routes ends with an empty one; the first that matches counts */
 struct ngx_adm_route_s {
     /*
-     * the last segments of the path; the first "*" is the event's id, a
-     * second one anything; without one the call is about no event, and has
-     * no conf
+     * the last segments of the path; the first "*" is the id of an event, a
+     * second one anything; without any "*" the call has no event and no conf
      */
     const char              *path;
 
     ngx_uint_t               methods;    /* mask of NGX_HTTP_* */
-    const char              *allow;      /* the same in words */
+    const char              *allow;      /* the same, for Allow */
     ngx_adm_api_pt           handler;
-    ngx_uint_t               what;       /* the handler's own */
-    ngx_uint_t               unlisted;   /* an id will do that is not an event
-                                            yet */
+    ngx_uint_t               what;       /* for the handler */
+    ngx_uint_t               unlisted;   /* bool: the id need not be that of
+                                            an event yet */
 };
 
 
@@ -55,12 +54,12 @@ struct ngx_adm_api_call_s {
     ngx_str_t                rest;       /* the second "*" */
     ngx_adm_event_conf_t    *conf;
 
-    /* the body: NULL if there is none, valid until the handler returns */
+    /* NULL: none; valid until the handler returns */
     json_t                  *body;
     ngx_adm_api_pt           body_done;
     ngx_str_t                body_text;
 
-    /* the handlers' own */
+    /* for handlers */
     ngx_str_t                who;        /* calls */
     int64_t                  value;
     void                    *data;
@@ -68,40 +67,46 @@ struct ngx_adm_api_call_s {
 
 
 /*
- * The content handler of the APIs: finds the route in those of the location,
- * and the event, refuses what is to be refused whoever asks, answers
- * preflights, and runs the route's handler.
+ * The content handler of the APIs.  Finds the route, among those of the
+ * location, and the event; refuses what is refused whoever asks; answers
+ * preflights; and runs the route's handler.
  */
 ngx_int_t ngx_adm_api_handler(ngx_http_request_t *r);
 
 /*
- * 200 with JSON, in the format of ngx_adm_put(); size: bytes that
- * the strings among the arguments take
+ * 200 with JSON, in a format of ngx_adm_put(); size: bytes of the strings
+ * among the arguments.
  */
 ngx_int_t ngx_adm_api_json(ngx_http_request_t *r, size_t size,
     const char *format, ...);
 
 /*
- * Arguments of the query.  A text is unescaped, in memory of its own, and empty
- * if there is none: NGX_DECLINED, or NGX_ERROR: no memory.
+ * An argument of the query.  Its text is unescaped, in memory of its own, or
+ * empty with NGX_DECLINED: there is none; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_arg(ngx_http_request_t *r, const char *name,
     ngx_str_t *value);
 
 /*
- * In digits alone, from 0 to max; NGX_DECLINED: there is none; NGX_ERROR: no
- * such number.
+ * An argument of digits only, from 0 to max; NGX_DECLINED: there is none;
+ * NGX_ERROR: it is no such number.
  */
 ngx_int_t ngx_adm_arg_number(ngx_http_request_t *r, const char *name,
     ngx_int_t max);
 
-/* whether it is "1" */
+/* whether an argument is "1" */
 ngx_uint_t ngx_adm_arg_flag(ngx_http_request_t *r, const char *name);
 
-/* a page says so as it goes away, and may come back, as when it is refreshed */
+/*
+ * whether a page that goes away sent it, which may come back, as after a
+ * refresh
+ */
 ngx_uint_t ngx_adm_is_beacon(ngx_http_request_t *r);
 
-/* by when it has to be answered, if Redis answers or not: ms, from now */
+/*
+ * when the call has to be answered, by Redis's answer or without, ms, from now
+ * on
+ */
 ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
 
 /* 503: Redis did not answer */
@@ -110,13 +115,15 @@ ngx_int_t ngx_adm_api_unavailable(ngx_http_request_t *r);
 /* 409: all seats are sold */
 ngx_int_t ngx_adm_api_sold_out(ngx_adm_api_call_t *call, ngx_adm_tier_e tier);
 
-/* 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG; of tickets
-   _BEFORE and _CLOSED too: 403 */
+/*
+ * 503: the line takes no more, full is NGX_ADM_LINE_FULL or _LONG; for tickets
+ * also 403, with _BEFORE and _CLOSED
+ */
 ngx_int_t ngx_adm_api_full(ngx_adm_api_call_t *call, ngx_uint_t full);
 
 /*
- * The call waits for a Redis call, see ngx_adm_wait_content();
- * pending NULL: it was not issued, which is answered.  Returns what a content
+ * Has the call wait for a Redis call, see ngx_adm_wait_content(); pending
+ * NULL: that was not issued, and is answered so.  Returns what a content
  * handler returns.
  */
 ngx_int_t ngx_adm_api_wait(ngx_adm_api_call_t *call,

@@ -2,18 +2,18 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Of the servers that a request came to after the gate let it pass, as far as
- * the first redirect: it took as long as the client waited for them, tries that
- * failed included, and the last one says whether it failed.  What a cache
- * answers comes to none; what a page of errors does later is not what
- * failed.
+ * Measures the servers that a request came to after the gate let it pass, up
+ * to the first redirect.  The time is how long the client waited for them,
+ * with tries that failed; whether it failed, the last server says.  An answer
+ * from a cache tells nothing of servers, and what an error page does later is
+ * not what failed.
  *
  * A client that goes away tells nothing, unless it waited for longer than is
- * allowed.  101 is no answer in a time that says something, nor is another 1xx
- * where NGINX takes it for the answer, nor what it takes for HTTP/0.9.
+ * allowed.  The time of a 101 says nothing, nor that of another 1xx that NGINX
+ * takes for the answer, nor of what it takes for HTTP/0.9.
  *
- * How long a client takes to send the body is not the backend's time: it is
- * waited for from then on.
+ * How long a client takes to send the body is not the backend's time, which
+ * begins after it.
  */
 
 
@@ -33,7 +33,7 @@
 
 #if (NGX_HTTP_CACHE)
 
-/* what is kept in a cache may be a failure */
+/* a cache may keep a failure */
 #define ngx_adm_backend_cached(r)                                             \
     ((r)->upstream->cache_status == NGX_HTTP_CACHE_HIT                        \
      || (r)->upstream->cache_status == NGX_HTTP_CACHE_STALE                   \
@@ -47,10 +47,10 @@
 struct ngx_adm_backend_s {
     ngx_adm_follow_request_t   request;
     ngx_adm_event_conf_t      *conf;
-    ngx_uint_t                 states;   /* of servers tried before */
+    ngx_uint_t                 states;   /* of servers tried earlier */
     unsigned                   open:1;
     unsigned                   body:1;   /* the request has one */
-    unsigned                   waits:1;  /* for the end of it */
+    unsigned                   waits:1;  /* for the body's end */
 };
 
 
@@ -76,7 +76,7 @@ ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_adm_backend_t  *backend;
 
     if (r->content_handler == NULL) {
-        /* no backend is asked, as yet */
+        /* no server is asked, as yet */
         return NGX_OK;
     }
 
@@ -86,7 +86,7 @@ ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     if (backend) {
 
         if (!backend->open) {
-            /* it was told */
+            /* it has been told already */
             return NGX_OK;
         }
 
@@ -127,7 +127,7 @@ ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 }
 
 
-/* whether there is one that is not here yet */
+/* whether the request has a body that is not all here */
 
 static ngx_uint_t
 ngx_adm_backend_body(ngx_http_request_t *r)
@@ -228,7 +228,7 @@ ngx_adm_backend_end(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 }
 
 
-/* NGX_DECLINED: it tells nothing */
+/* NGX_DECLINED: there is nothing to tell */
 
 static ngx_int_t
 ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
@@ -242,7 +242,7 @@ ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
 
     if (state == NULL) {
 
-        /* the name of a server was not found */
+        /* the server's name was not found */
 
         sample->failed = (r->upstream
                           && ngx_adm_backend_states(r) == backend->states
@@ -276,7 +276,7 @@ ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
 
     sample->failed = ngx_adm_backend_fails(backend, state->status);
 
-    /* what fails at once is not quick */
+    /* a failure at once says nothing of how quick answers are */
 
     sample->timed = (!backend->waits
                      && (!sample->failed
@@ -291,9 +291,9 @@ ngx_adm_backend_sample(ngx_http_request_t *r, ngx_adm_backend_t *backend,
 
 
 /*
- * The last server that was tried, and the time up to its header, or until it
- * was given up; NULL: none was.  Between those of two locations NGINX has one
- * that is empty.
+ * The last server that was tried, with the time up to its header, or until it
+ * was given up; NULL: none was.  NGINX puts an empty state between those of
+ * two locations.
  */
 
 static ngx_http_upstream_state_t *
@@ -360,7 +360,7 @@ ngx_adm_backend_fails(ngx_adm_backend_t *backend, ngx_uint_t status)
 }
 
 
-/* s that its Retry-After says; 0: there is none */
+/* s, by the Retry-After of the answer; 0: it has none */
 
 static ngx_uint_t
 ngx_adm_backend_retry(ngx_http_request_t *r, ngx_http_upstream_state_t *state)
@@ -396,7 +396,7 @@ ngx_adm_backend_retry(ngx_http_request_t *r, ngx_http_upstream_state_t *state)
 }
 
 
-/* however many they are; NGX_ERROR: it is no number */
+/* seconds of any number of digits; NGX_ERROR: the text is no number */
 
 static ngx_int_t
 ngx_adm_backend_seconds(ngx_str_t *text)

@@ -18,23 +18,25 @@
 
 
 /*
- * A gate of the event, whose backend is followed, lets the request pass; who:
- * the user if it is known, else the visitor; empty: neither is.  NGX_ERROR: no
- * memory.
+ * The gate lets a request about an event pass whose backend is followed. who:
+ * the user if known, else the visitor, or empty.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_backend_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *who);
 
-/* its body is here, whole */
+/* the request's body has come, all of it */
 void ngx_adm_backend_sent(ngx_adm_ctx_t *ctx);
 
-/* it is no more, without a word */
+/* the request is not measured any further, and tells nothing */
 void ngx_adm_backend_drop(ngx_adm_ctx_t *ctx);
 
-/* it goes on in another location: what it was told of a server was that */
+/*
+ * the request goes on in another location: what the server said stays the
+ * answer
+ */
 void ngx_adm_backend_redirected(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
-/* its answer begins, or it ends: once */
+/* the answer begins, or the request ends: counts the first time */
 void ngx_adm_backend_end(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
 

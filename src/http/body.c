@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A body of unknown length is read unbuffered, as far as it is taken: one
- * without end stops at the limit, not on the disk.
+ * A body of unknown length is read unbuffered, piece by piece: one without end
+ * stops at the limit, not on the disk.
  */
 
 
@@ -65,7 +65,7 @@ ngx_adm_body_read(ngx_adm_api_call_t *call, ngx_adm_api_pt done)
 }
 
 
-/* the body is here, or, unbuffered, its beginning may be */
+/* all of the body is here, or, unbuffered, its beginning may be */
 
 static void
 ngx_adm_body_start(ngx_http_request_t *r)
@@ -121,7 +121,7 @@ ngx_adm_body_handler(ngx_http_request_t *r)
 }
 
 
-/* takes what has been read; NGX_DECLINED: it is too much */
+/* takes what has been read; NGX_DECLINED: more than is allowed */
 
 static ngx_int_t
 ngx_adm_body_take(ngx_adm_api_call_t *call)
@@ -167,12 +167,12 @@ ngx_adm_body_take(ngx_adm_api_call_t *call)
         text->len += (size_t) size;
 
         if (r->reading_body) {
-            /* free to be read into again */
+            /* lets the buffer be read into again */
             b->pos = b->last;
         }
     }
 
-    /* a body that is whole may be for others as well: mirror's */
+    /* a whole body may be for others as well, such as mirror */
 
     if (r->reading_body) {
         r->request_body->bufs = NULL;

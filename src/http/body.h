@@ -21,9 +21,10 @@
 
 
 /*
- * Reads the body into call->body, then runs done, maybe before it returns.
- * A body that is too large, not JSON, or has a member twice, is answered, and
- * done does not run.
+ * Reads the body into call->body, then runs done, maybe before it returns.  If
+ * the body is too large, is not JSON, or has a member twice, the call is
+ * answered and done does not run.
+ *
  * Returns what a content handler returns, as done does.
  */
 ngx_int_t ngx_adm_body_read(ngx_adm_api_call_t *call, ngx_adm_api_pt done);

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Who passes the tiers unasked: by admission_bypass, or by the secret that a
- * CDN in front, which has asked already, sends in a header.
+ * Who passes the tiers unasked: by admission_bypass, or by the secret in a
+ * header that a CDN in front sends, which has asked already.
  */
 
 
@@ -117,7 +117,9 @@ ngx_adm_bypassed(ngx_http_request_t *r, ngx_adm_ctx_t *ctx, const char **reason)
 }
 
 
-/* the header of an edge lets pass once, and with a secret of that edge */
+/*
+ * an edge's header lets pass if there is one of it, with a secret of that edge
+ */
 
 static ngx_uint_t
 ngx_adm_edge_trusted(ngx_adm_edge_conf_t *edge, ngx_array_t *shown)
@@ -135,7 +137,7 @@ ngx_adm_edge_trusted(ngx_adm_edge_conf_t *edge, ngx_array_t *shown)
             continue;
         }
 
-        /* of several, whoever sent the others is not the edge alone */
+        /* of several the edge sent only some */
 
         if (secret) {
             return 0;

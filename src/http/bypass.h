@@ -18,18 +18,17 @@
 
 
 /*
- * Takes the headers of these names (ngx_str_t, of all trusted edges of the
- * server), right or wrong, out of the request and remembers them: a backend is
+ * Takes the headers with these names (ngx_str_t, of all trusted edges of the
+ * server) out of the request, right or wrong, and remembers them: a backend is
  * not to see the secrets.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_edges_take(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_array_t *names);
 
 /*
- * Whether the tiers let the request pass unasked in its location: by
- * admission_bypass, NGX_OK with no reason (NULL), or by
- * admission_trusted_edge, NGX_OK with one.  NGX_DECLINED: they do not;
- * NGX_ERROR: no memory.
+ * Whether the tiers let the request pass unasked in its location.  NGX_OK: by
+ * admission_bypass, with no reason (NULL), or by admission_trusted_edge, with
+ * one.  NGX_DECLINED: they do not; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_bypassed(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     const char **reason);

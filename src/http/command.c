@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * It counts once an answer, of a backend that was asked for it: what a cache
- * answers was said to somebody else.
+ * A command counts once an answer, if a backend was asked for that answer: one
+ * from a cache was meant for somebody else.
  */
 
 
@@ -81,7 +81,7 @@ ngx_adm_command_take(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 }
 
 
-/* in this pass a tier looked at the request, and a backend answered it */
+/* a tier let the request pass in this location, and a backend answered it */
 
 static ngx_int_t
 ngx_adm_command_counts(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
@@ -108,7 +108,7 @@ ngx_adm_command_counts(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 }
 
 
-/* seats 0: leave */
+/* *seats 0: the user leaves */
 
 static ngx_int_t
 ngx_adm_command_parse(ngx_str_t *value, int64_t *seats)
@@ -167,7 +167,7 @@ ngx_adm_command_parse(ngx_str_t *value, int64_t *seats)
 }
 
 
-/* n bytes, and blanks at either end */
+/* skips n bytes, and blanks before and after them */
 
 static void
 ngx_adm_command_skip(ngx_str_t *text, size_t n)
@@ -188,7 +188,7 @@ ngx_adm_command_skip(ngx_str_t *text, size_t n)
 }
 
 
-/* a line a second at most: it may be all answers of a backend */
+/* a line a second at most, since it may be about all answers of a backend */
 
 static void
 ngx_adm_command_refused(ngx_http_request_t *r, ngx_str_t *value,

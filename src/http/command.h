@@ -20,8 +20,9 @@
 
 
 /*
- * The queue's, which is told of the entry token by which the request passed;
- * seats 0: the user leaves.  The request does not wait for it.
+ * Takes a command of the backend's about the user of the entry token by which
+ * the request passed; seats 0: the user leaves.  It is the queue's.  The
+ * request does not wait for it.
  */
 typedef void (*ngx_adm_command_pt)(ngx_http_request_t *r,
     ngx_adm_claims_t *entry, int64_t seats);
@@ -29,8 +30,8 @@ typedef void (*ngx_adm_command_pt)(ngx_http_request_t *r,
 extern ngx_adm_command_pt  ngx_adm_command;
 
 /*
- * Takes the header out of the answer, whichever location it is of, and tells
- * what it says where it counts.  ctx may be NULL.
+ * Takes the header out of the answer, whatever the location, and has the
+ * command carried out where it counts. ctx may be NULL.
  */
 void ngx_adm_command_take(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 

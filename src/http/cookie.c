@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Cookies are parsed here, not by NGINX, which stops at the first of a name
- * and whose versions differ in where a value ends.
+ * Cookies are parsed here and not by NGINX, which stops at the first of a
+ * name, and whose versions differ in where a value ends.
  */
 
 
@@ -188,7 +188,7 @@ ngx_adm_cookie_attributes(ngx_adm_cookie_conf_t *conf)
     other[0] = (u_char) conf->secure;
     other[1] = (u_char) conf->httponly;
 
-    /* with what ends each of them */
+    /* each text with a byte that ends it */
 
     ngx_crc32_init(hash);
     ngx_crc32_update(&hash, conf->path.data, conf->path.len);
@@ -218,7 +218,10 @@ ngx_adm_cookie_secure(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf)
 }
 
 
-/* a Set-Cookie of that name already in the answer: one would win by chance */
+/*
+ * the answer's Set-Cookie with that name, if any: of two one would win by
+ * chance
+ */
 
 static ngx_table_elt_t *
 ngx_adm_cookie_header(ngx_http_request_t *r, ngx_str_t *name)

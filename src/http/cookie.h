@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Cookies of a request, one after the other, and of its answer: the only
- * builder of Set-Cookie.
+ * Cookies of a request, one after the other, and of its answer: only here is
+ * Set-Cookie made.
  */
 
 
@@ -31,27 +31,29 @@ typedef struct {
 
 
 /*
- * The next cookie of any Cookie line; 0 after the last.  Its strings point
- * into the request.  Cookies without a value are none.
+ * The next cookie, of any Cookie line; 0 after the last.  Its strings point
+ * into the request.  Cookies without a value do not count.
  */
 ngx_uint_t ngx_adm_cookie_next(ngx_http_request_t *r, ngx_adm_cookie_t *cookie);
 
-/* the same of one line, whose rest is from pos to last */
+/* the same for one line, whose rest is from pos to last */
 ngx_uint_t ngx_adm_cookie_of(ngx_adm_cookie_t *cookie);
 
-/* whether it is <name>, or <name>-<suffix>; of the former it is empty */
+/*
+ * whether the name is <name> or <name>-<suffix>; suffix is empty for the first
+ */
 ngx_uint_t ngx_adm_cookie_is(ngx_adm_cookie_t *cookie, ngx_str_t *name,
     ngx_str_t *suffix);
 
 /*
- * A number, not 0, for the attributes of conf: another one where they are
- * others, so that who has the cookie can be given it with the new ones.
+ * A number, not 0, for the attributes in conf; if they change it does, too,
+ * and who has the cookie gets it again with the new ones.
  */
 int64_t ngx_adm_cookie_attributes(ngx_adm_cookie_conf_t *conf);
 
 /*
- * A Set-Cookie with the attributes of conf, in place of an earlier one of
- * the same name; max_age 0 ends the cookie.  NGX_ERROR: no memory.
+ * Sets a cookie with the attributes in conf, in place of an earlier Set-Cookie
+ * of that name; max_age 0 ends the cookie.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_cookie_set(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf,
     ngx_str_t *name, ngx_str_t *value, time_t max_age);

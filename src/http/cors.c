@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Of two Access-Control-Allow-Origin browsers take neither, so what the site's
- * own "add_header" or a backend says of it goes first.
+ * A browser that gets two Access-Control-Allow-Origin takes neither, so first
+ * what the site's own "add_header" or a backend says of it is taken out.
  */
 
 

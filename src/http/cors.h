@@ -19,8 +19,8 @@
 
 
 /*
- * For the header filter, after "add_header": headers for an allowed Origin,
- * Vary for any, and none of others.  NGX_ERROR: no memory.
+ * For the header filter, after "add_header": CORS headers for an allowed
+ * Origin, Vary for any, nothing without.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_cors_headers(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The tokens that a request shows, of all kinds, and the search among them.
- * What was found is in the request's context, a list of one element for each
- * location that it came to.  Waiting for Redis is no new location.
+ * The tokens of all kinds that a request shows, and the search among them.
+ * What was found is in the request's context: a list with an element for each
+ * location that the request came to. (Waiting for Redis is no new location.)
  */
 
 
@@ -21,7 +21,7 @@
 #include "headers.h"
 
 
-/* where a token was shown, in the order in which they are tried */
+/* where a token was shown, in the order in which tokens are tried */
 
 typedef enum {
     NGX_ADM_SHOWN_HEADER = 0,
@@ -33,10 +33,10 @@ typedef enum {
 typedef struct {
     ngx_adm_token_e       kind;
     ngx_adm_shown_e       where;
-    ngx_str_t             event;     /* as the cookie's name has it */
+    ngx_str_t             event;     /* by the name of the cookie */
     ngx_str_t             value;
-    ngx_adm_claims_t     *claims;    /* NULL: it does not verify */
-    const char           *why;       /* not; NULL: not looked at */
+    ngx_adm_claims_t     *claims;    /* NULL: not verified, or wrong */
+    const char           *why;       /* is wrong; NULL: not looked at */
 } ngx_adm_credential_t;
 
 
@@ -130,7 +130,10 @@ ngx_adm_credentials_find(ngx_http_request_t *r, ngx_adm_token_e kind,
                 return rc;
             }
 
-            /* what may be good in a moment counts before what is none */
+            /*
+             * a token that may be good in a moment counts more than one that
+             * is wrong
+             */
 
             if (n == 0 || wrong == ngx_adm_reason(NO_KEY)
                 || wrong == ngx_adm_reason(FLOOD))
@@ -146,7 +149,7 @@ ngx_adm_credentials_find(ngx_http_request_t *r, ngx_adm_token_e kind,
 }
 
 
-/* all that the request shows, looked for once; NULL: no memory */
+/* all tokens that the request shows, looked for once; NULL: no memory */
 
 static ngx_adm_credentials_t *
 ngx_adm_credentials(ngx_http_request_t *r, ngx_adm_loc_conf_t *lcf)
@@ -220,13 +223,13 @@ ngx_adm_credentials_search(ngx_http_request_t *r, ngx_adm_credentials_t *all)
             continue;
         }
 
-        /* all of the others begin like that, and few others do */
+        /* all other headers for tokens begin with that, and few others do */
 
         if (h->key.len == 0 || ngx_tolower(h->key.data[0]) != 'x') {
             continue;
         }
 
-        /* of those of a name the first counts */
+        /* of several headers with one name the first counts */
 
         for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
 
@@ -265,7 +268,7 @@ ngx_adm_credentials_cookies(ngx_adm_credentials_t *all, ngx_str_t *line,
         for (kind = 0; kind < NGX_ADM_TOKEN_KINDS; kind++) {
             name = &all->lcf->cookies[kind]->name;
 
-            /* of the site's own cookies few go on from here */
+            /* few of a site's own cookies get any further */
 
             if (name->data[0] != cookie.name.data[0]
                 || (kind == NGX_ADM_TOKEN_USER && bearer)
@@ -315,7 +318,10 @@ ngx_adm_credentials_header(ngx_adm_credentials_t *all, ngx_adm_token_e kind,
 }
 
 
-/* of this event, or any, and not one of those tried; the same twice is one */
+/*
+ * is of this event, or of any, and not tried before: the same token twice is
+ * one
+ */
 
 static ngx_uint_t
 ngx_adm_credential_is_new(ngx_adm_credential_t *shown, ngx_str_t *event,
@@ -344,7 +350,7 @@ ngx_adm_credential_is_new(ngx_adm_credential_t *shown, ngx_str_t *event,
 }
 
 
-/* verifies it, unless that was done */
+/* verifies a token that was not looked at yet */
 
 static ngx_int_t
 ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
@@ -362,7 +368,7 @@ ngx_adm_credential_read(ngx_http_request_t *r, ngx_adm_verifier_t *verifier,
         return NGX_DECLINED;
     }
 
-    /* what others issued has nothing to do with Redis, nor with its clock */
+    /* tokens of other issuers do not go by Redis, nor by its clock */
 
     rc = ngx_adm_token_verify(verifier, &shown->value,
                               r->connection->sockaddr,
@@ -450,7 +456,7 @@ ngx_adm_bearer(ngx_http_request_t *r, ngx_str_t *token)
     p = h->value.data + sizeof("Bearer") - 1;
     last = h->value.data + h->value.len;
 
-    /* nothing may follow: NGINX takes the spaces at the end of a line away */
+    /* nothing may follow it (NGINX takes off spaces at the end of a line) */
 
     if (p < last && *p != ' ') {
         return 0;

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The context of a request, which the main one has for its subrequests too,
- * and the event that it names.
+ * The context of a request, which subrequests share with the main one, and the
+ * event that a request names.
  */
 
 
@@ -30,7 +30,7 @@ ngx_adm_ctx_find(ngx_http_request_t *r)
         return NULL;
     }
 
-    /* cleared by an internal redirect, or never made */
+    /* not in r->ctx: an internal redirect cleared it, or there never was one */
 
     for (cln = r->pool->cleanup; cln; cln = cln->next) {
         if (cln->handler == ngx_adm_ctx_cleanup) {
@@ -102,8 +102,8 @@ ngx_adm_ctx_asked(ngx_http_request_t *r, ngx_adm_claims_t *entry)
 
 
 /*
- * A value that hangs on where its evaluation began is longer at one time than
- * at another: what NGINX measures first and copies then would not fit.
+ * If a value depends on where its evaluation began it may be longer one time
+ * than another, and what NGINX measures first and copies then would not fit.
  */
 
 void
@@ -113,7 +113,7 @@ ngx_adm_cyclic(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 
     ctx->cyclic = 1;
 
-    /* one line a second tells as much as one a request */
+    /* one line a second says as much as one a request */
 
     if (logged != ngx_time()) {
         logged = ngx_time();

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the module knows of a request.  Internal redirects clear r->ctx, so
- * the context is found again through the cleanup list of the request's
- * pool, as the realip module does.
+ * What the module knows of a request.  Internal redirects clear r->ctx, so the
+ * context is found again through the cleanup list of the request's pool, as
+ * the realip module does.
  */
 
 
@@ -24,7 +24,7 @@
 
 typedef struct ngx_adm_limits_s  ngx_adm_limits_t;
 
-/* puts headers of limits into the answer; NGX_ERROR: no memory */
+/* sets headers about limits in the answer; NGX_ERROR: no memory */
 typedef ngx_int_t (*ngx_adm_limits_headers_pt)(ngx_http_request_t *r,
     ngx_adm_limits_t *limits);
 typedef struct ngx_adm_credentials_s  ngx_adm_credentials_t;
@@ -32,147 +32,162 @@ typedef struct ngx_adm_backend_s  ngx_adm_backend_t;
 
 
 typedef struct {
-    ngx_str_t            id;         /* empty: nobody known */
+    ngx_str_t            id;         /* empty: not known */
     ngx_str_t            email;
     ngx_str_t            role;
-    ngx_adm_claims_t    *claims;     /* of a user token, or NULL */
+    ngx_adm_claims_t    *claims;     /* of the user token, or NULL */
 } ngx_adm_user_t;
 
 
-/* what Redis was asked about a user's entry tokens */
+/* what Redis was asked about a user's entry tokens, and said */
 typedef struct {
     ngx_str_t                       event;
     ngx_str_t                       user;
-    ngx_uint_t                      pass;       /* of the request */
+    ngx_uint_t                      pass;       /* in which it was asked */
     ngx_msec_t                      issued;
     ngx_int_t                       rc;         /* NGX_ERROR: no answer */
-    int64_t                         revoked;    /* us, up to when they are
-                                                   refused */
-    ngx_uint_t                      active;     /* bool: the user is */
+    int64_t                         revoked;    /* us, tokens are refused up
+                                                   to then */
+    ngx_uint_t                      active;     /* bool: the user is in */
 } ngx_adm_asked_t;
 
 
 typedef struct {
     /*
-     * who asks, found on first use and kept while the request stays in
+     * the user, found on first use and kept while the request stays in
      * locations with the same admission_user and cookie (user_of)
      */
     ngx_adm_user_t          user;
-    ngx_adm_loc_conf_t     *user_of;     /* NULL: not looked yet */
-    unsigned                keys_waited:1;  /* for keys of users' tokens */
-    const char             *user_why;    /* a token shown is none of a user,
-                                            constant text; NULL: it is */
+    ngx_adm_loc_conf_t     *user_of;     /* NULL: not looked for */
+    unsigned                keys_waited:1;  /* keys of users' tokens, once */
+    const char             *user_why;    /* why a token shown is no user's,
+                                            constant text; NULL: it is one's */
 
-    /* admission_user and $admission_event are being worked out */
+    /* the user or the event is being worked out, */
     unsigned                user_asked:1;
     unsigned                event_asked:1;
-    unsigned                cyclic:1;    /* and were found to be made of
-                                            themselves */
+    unsigned                cyclic:1;    /* and turned out to depend on
+                                            itself */
 
-    /* headers that are not for the backend were taken out of the request */
+    /*
+     * headers that are not for the backend have been taken out of the request
+     */
     unsigned                cleaned:1;
-    ngx_array_t            *edges;       /* ngx_keyval_t: those of trusted
-                                            edges; NULL: there was none */
+    ngx_array_t            *edges;       /* ngx_keyval_t, headers of trusted
+                                            edges; NULL: none */
 
-    /* what identity_set() put into the request's headers */
+    /* identity_set() has put something into the request's headers */
     unsigned                identity:1;
     ngx_table_elt_t        *authorization;
 
-    ngx_adm_credentials_t  *credentials; /* of credentials.c: what was found to
-                                            be shown, a list; NULL: not looked
-                                            yet */
+    ngx_adm_credentials_t  *credentials; /* what credentials.c found, a list;
+                                            NULL: not looked for yet */
 
-    ngx_adm_claims_t       *entry;       /* verified entry token that let it
-                                            pass, a tier or both */
+    ngx_adm_claims_t       *entry;       /* by which a tier, or both, let the
+                                            request pass */
 
     ngx_adm_verdict_e       verdict;
-    const char             *reason;      /* constant text, or of the
+    const char             *reason;      /* constant text, or one of the
                                             configuration, or NULL */
-    unsigned                dry_run:1;   /* of the verdict: it went on all the
-                                            same */
+    unsigned                dry_run:1;   /* the verdict was not carried out */
     int64_t                 position;    /* 0: none */
 
-    /* the gate */
-    ngx_uint_t              pass;        /* r->uri_changes when it last was
-                                            judged, 0: not yet; each location
-                                            has its own */
-    ngx_uint_t              passed;      /* the pass that the tiers let go on */
-    unsigned                denied:1;    /* in some location: what comes after
-                                            is for the answer alone */
-    ngx_str_t               denied_event;   /* of the last denial */
-    ngx_uint_t              error_pass;  /* the pass that error_page of the last
-                                            denial makes, which is not judged;
-                                            0: none */
-    ngx_str_t               error_uri;   /* its URI, before any rewrite */
+    /* for the gate */
+    ngx_uint_t              pass;        /* r->uri_changes when last judged,
+                                            0: never; each location has
+                                            another */
+    ngx_uint_t              passed;      /* in which the tiers let it go on */
+    unsigned                denied:1;    /* in some location; what follows is
+                                            only for the answer */
+    ngx_str_t               denied_event;   /* event of the last denial */
+    ngx_uint_t              error_pass;  /* the pass made by error_page for
+                                            the last denial, not judged; 0:
+                                            none */
+    ngx_str_t               error_uri;   /* URI of that, before any rewrite */
     unsigned                gated:1;     /* a tier or limit looked at it */
     ngx_adm_wait_t          wait;
     ngx_adm_limits_t       *limits;      /* NULL: none yet */
     ngx_adm_limits_headers_pt  limits_headers;
-    ngx_int_t               answer;      /* of strict=on */
+    ngx_int_t               answer;      /* to strict=on */
     unsigned                answered:1;
-    ngx_array_t            *asked;       /* NULL: nothing was */
+    ngx_array_t            *asked;       /* NULL: nothing */
 
-    unsigned                timed:1;     /* it waited for Redis's time */
+    unsigned                timed:1;     /* waited for Redis's time, once */
 
-    /* what it was told of a waiting room that the host did not know */
+    /*
+     * the last event that the host had not heard of, and Redis was asked about;
+     * len 0: none was
+     */
+    ngx_str_t               first;
+    ngx_msec_t              first_until; /* when answers have to be there */
+    unsigned                first_more:1;   /* there is more to ask of it */
+    unsigned                first_missed:1; /* there was no answer */
+
+    /*
+     * what Redis told the request of a waiting room that the host did not know
+     */
     ngx_adm_room_t          room;
     unsigned                room_told:1;
-    ngx_uint_t              looked;      /* the pass in which it asked */
+    ngx_uint_t              looked;      /* the pass in which it was asked */
 
-    unsigned                no_store:1;  /* the answer is ours */
+    unsigned                no_store:1;  /* the answer is the module's own */
     unsigned                personal:1;  /* it carries a token, */
-    unsigned                given:1;     /* of a visitor who had none */
-    ngx_str_t              *policy;      /* the one Content-Security-Policy of
-                                            a page; NULL: it is none */
-    ngx_str_t               retry_after; /* of the answer; len 0:
-                                            we have none */
-    ngx_array_t            *cors;        /* origins that the answer, ours or of
-                                            a denial, is for, wherever an
-                                            error_page takes it; NULL: whatever
-                                            the site says */
-    const char             *allow;       /* methods, of a preflight; or NULL */
-    ngx_str_t               uri;         /* as the request came, see
-                                            $admission_uri; len 0: not noted */
+    unsigned                given:1;     /* of a new visitor */
+    ngx_str_t              *policy;      /* the only Content-Security-Policy
+                                            of the module's page; NULL: no
+                                            such page */
+    ngx_str_t               retry_after; /* of the answer; len 0: none of
+                                            ours */
+    ngx_array_t            *cors;        /* origins that may read the answer,
+                                            which is the module's or a
+                                            denial, wherever error_page takes
+                                            it; NULL: the site says which */
+    const char             *allow;       /* methods, in answer to a
+                                            preflight; or NULL */
+    ngx_str_t               uri;         /* as it came, see $admission_uri;
+                                            len 0: not noted */
 
-    ngx_adm_backend_t      *backend;     /* of backend.c: how it is measured;
-                                            NULL: it is not */
-    struct ngx_adm_unseen_s    *unseen;  /* room/unseen.c: it is to pass a room
-                                            on standby; NULL: it did not try */
+    ngx_adm_backend_t      *backend;     /* of backend.c: the measuring of
+                                            the backend; NULL: not measured */
+    struct ngx_adm_unseen_s    *unseen;  /* of room/unseen.c: passing a room
+                                            on standby; NULL: not tried */
 
-    struct ngx_adm_api_call_s  *api;     /* the call that the request is */
+    struct ngx_adm_api_call_s  *api;     /* the call that it is */
     struct ngx_adm_stream_s    *stream;  /* that the answer is */
 } ngx_adm_ctx_t;
 
 
-/* the request's context, the main request's for a subrequest; NULL: none */
+/* the context, of a subrequest that of the main request; NULL: none */
 #define ngx_adm_ctx(r)                                                        \
     (ngx_adm_ctx_kept(r) ? ngx_adm_ctx_kept(r) : ngx_adm_ctx_find(r))
 
-/* the same, made if there is none; NULL: no memory */
+/* the same, made if need be; NULL: no memory */
 #define ngx_adm_ctx_get(r)                                                    \
     (ngx_adm_ctx_kept(r) ? ngx_adm_ctx_kept(r) : ngx_adm_ctx_make(r))
 
-/* where NGINX has it, unless it was cleared */
+/* where NGINX keeps it until it is cleared */
 #define ngx_adm_ctx_kept(r)                                                   \
     ((ngx_adm_ctx_t *) ngx_http_get_module_ctx((r)->main,                     \
                                                ngx_http_admission_module))
 
-/* for these alone */
+/* for these macros only */
 ngx_adm_ctx_t *ngx_adm_ctx_find(ngx_http_request_t *r);
 ngx_adm_ctx_t *ngx_adm_ctx_make(ngx_http_request_t *r);
 
-/* what Redis was asked in this pass about an entry token; NULL: nothing */
+/*
+ * what Redis was asked in this pass about an entry token's user; NULL: nothing
+ */
 ngx_adm_asked_t *ngx_adm_ctx_asked(ngx_http_request_t *r,
     ngx_adm_claims_t *entry);
 
-/* what asks for a value asks for itself: both have none in this request */
+/* a value depends on itself: user and event are empty for this request */
 void ngx_adm_cyclic(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
 /*
- * The event of a request by admission_event, in lower case, allocated from
- * r->pool.  NGX_DECLINED: it names none; NGX_ABORT: what it names is no event
- * id, and what the backend makes of it is not known; *event is empty then.
- * NGX_ERROR: no memory.
+ * The event that a request names, by admission_event, in lower case, in
+ * r->pool.  NGX_DECLINED: none.  NGX_ABORT: the value is no event's id, and
+ * what a backend may read in it is not known; *event is empty.  NGX_ERROR: no
+ * memory.
  */
 ngx_int_t ngx_adm_request_event(ngx_http_request_t *r, ngx_str_t *event);
 

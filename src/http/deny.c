@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Where a denial leads to depends on what was missing, and how it is told on
- * who asks: a browser that shows a page is redirected, a script gets JSON.
+ * Where a denial leads depends on what was missing; how it is told, on who
+ * asks: a browser that shows a page is redirected, a script gets JSON.
  */
 
 
@@ -49,8 +49,9 @@ ngx_adm_deny(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
     }
 
     /*
-     * never by a bare status: the error_page for 404 of many a site is its
-     * application ("error_page 404 = @app"), which the gate is there for
+     * never by a bare status: on many sites the error_page for 404 is the
+     * application itself ("error_page 404 = @app"), which the gate is there to
+     * protect
      */
 
     if (reason == ngx_adm_reason(BAD_EVENT)) {
@@ -141,13 +142,13 @@ ngx_adm_deny_redirects(ngx_http_request_t *r, ngx_str_t *target)
         return 0;
     }
 
-    /* a gated page that denials lead to would lead to itself for ever */
+    /* to a page that is gated itself a denial would lead for ever */
 
     return !ngx_adm_deny_is_here(r, target);
 }
 
 
-/* whether it is the address that the client has, whatever their queries are */
+/* whether the target is the client's own address, whatever their queries */
 
 static ngx_uint_t
 ngx_adm_deny_is_here(ngx_http_request_t *r, ngx_str_t *target)
@@ -184,7 +185,7 @@ ngx_adm_deny_redirect(ngx_http_request_t *r, ngx_str_t *event,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* a page that is gated: where it leads to is what is wanted */
+    /* where the gated page would lead to is what is wanted */
 
     ours = event->len && (ngx_adm_deny_is_here(r, &waiting)
                           || ngx_adm_deny_is_here(r, &queue));
@@ -245,7 +246,7 @@ ngx_adm_deny_to_waiting(ngx_http_request_t *r, const char *code,
 }
 
 
-/* where a denial leads to; empty: nowhere */
+/* where a denial leads; empty: nowhere */
 
 static ngx_int_t
 ngx_adm_deny_target(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
@@ -270,7 +271,7 @@ ngx_adm_deny_target(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
     }
 
     if (event->len == 0) {
-        /* there is no page to wait for nothing in particular */
+        /* without an event there is no page to wait on */
         ngx_str_set(target, "/");
         return NGX_OK;
     }
@@ -305,7 +306,7 @@ ngx_adm_deny_target(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
 }
 
 
-/* NGX_DECLINED: there is none, or its variables made it none */
+/* NGX_DECLINED: not configured, or empty by its variables */
 
 static ngx_int_t
 ngx_adm_deny_uri(ngx_http_request_t *r, ngx_http_complex_value_t *value,
@@ -325,7 +326,7 @@ ngx_adm_deny_uri(ngx_http_request_t *r, ngx_http_complex_value_t *value,
         return NGX_DECLINED;
     }
 
-    /* a variable such as $uri is decoded: no line feed may get in a header */
+    /* variables such as $uri are decoded: no line feed may get into a header */
 
     for (i = 0; i < uri->len; i++) {
 
@@ -351,9 +352,9 @@ ngx_adm_deny_uri(ngx_http_request_t *r, ngx_http_complex_value_t *value,
 
 
 /*
- * A service worker that fetches the request of a navigation sends it on as
- * "same-origin".  Scripts of browsers that do not say what they fetch for say
- * what they are by headers of their libraries.
+ * Browsers say so by Sec-Fetch-Mode; but a service worker that fetches the
+ * request of a navigation sends it as "same-origin".  Where a browser does not
+ * say what it fetches for, scripts are known by headers of their libraries.
  */
 
 ngx_uint_t

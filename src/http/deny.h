@@ -19,23 +19,22 @@
 
 
 /*
- * Tells a denial: verdict is one of USER, TIER1, TIER2 and ERROR, reason why,
- * event that of the request and may be empty.  Returns what to finalize the
- * request with.
+ * Tells a denial: verdict is USER, TIER1, TIER2 or ERROR; event is the
+ * request's, or empty.  Returns what to finalize the request with.
  */
 ngx_int_t ngx_adm_deny(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
     const char *reason, ngx_str_t *event);
 
 /*
- * The same of USER, TIER1 and TIER2 in JSON, whatever admission_deny says.
+ * The same for USER, TIER1 and TIER2, in JSON, whatever admission_deny says.
  * Returns what a content handler returns.
  */
 ngx_int_t ngx_adm_deny_script(ngx_http_request_t *r, ngx_adm_verdict_e verdict,
     const char *reason, ngx_str_t *event);
 
 /*
- * 403 in JSON, whatever admission_deny says, that sends to the waiting room
- * of an event.  Returns what a content handler returns.
+ * 403 in JSON, whatever admission_deny says, with the event's waiting room as
+ * redirectTo.  Returns what a content handler returns.
  */
 ngx_int_t ngx_adm_deny_to_waiting(ngx_http_request_t *r, const char *code,
     const char *text, ngx_str_t *event);

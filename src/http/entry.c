@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * An entry token may have been revoked, which the host knows, or has had to
- * forget: then only Redis can tell.
+ * An entry token may have been revoked.  The host knows, or has had to forget:
+ * then only Redis can tell.
  */
 
 
@@ -21,13 +21,13 @@
 #include "entry.h"
 
 
-/* what is looked for, and the first token in doubt, if there is one */
+/* the search: for whom, and the first token in doubt */
 
 typedef struct {
     ngx_str_t         *event;
     ngx_str_t         *user;
-    ngx_int_t          doubt;    /* NGX_AGAIN, NGX_BUSY;
-                                    NGX_DECLINED: none is */
+    ngx_int_t          doubt;    /* NGX_AGAIN, NGX_BUSY; NGX_DECLINED: none
+                                    in doubt */
     ngx_adm_claims_t  *doubted;
 } ngx_adm_entry_search_t;
 
@@ -64,7 +64,7 @@ ngx_adm_entry_find(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *user,
 }
 
 
-/* a token in doubt is put aside: a good one may follow */
+/* puts a token in doubt aside, since a good one may follow */
 
 static ngx_int_t
 ngx_adm_entry_match(ngx_http_request_t *r, ngx_adm_claims_t *entry, void *data,
@@ -92,7 +92,7 @@ ngx_adm_entry_match(ngx_http_request_t *r, ngx_adm_claims_t *entry, void *data,
 
     if (rc == NGX_OK) {
 
-        /* of the same user and event, one is as good as the other */
+        /* one token is as good as another of the same user and event */
 
         return (search->doubt != NGX_AGAIN
                 || (ngx_adm_str_same(&entry->sub, &doubted->sub)
@@ -100,7 +100,10 @@ ngx_adm_entry_match(ngx_http_request_t *r, ngx_adm_claims_t *entry, void *data,
                ? NGX_OK : NGX_DECLINED;
     }
 
-    /* the first in doubt; where one may be asked about, before others */
+    /*
+     * the first one in doubt; but one that Redis can be asked about goes
+     * before others
+     */
 
     if (search->doubt != NGX_AGAIN
         && (rc == NGX_AGAIN || search->doubt == NGX_DECLINED))
@@ -135,7 +138,7 @@ ngx_adm_entry_mismatch(ngx_http_request_t *r, ngx_adm_claims_t *entry,
         return NULL;
     }
 
-    /* one that names no user is nobody's */
+    /* a token that names no user can't be revoked for one */
 
     if (entry->uid.len == 0) {
         return ngx_adm_reason(CLAIM_uid);
@@ -150,8 +153,8 @@ ngx_adm_entry_mismatch(ngx_http_request_t *r, ngx_adm_claims_t *entry,
 
 
 /*
- * By what the host knows, and what this request was told by Redis.
- * NGX_DECLINED: it is; NGX_AGAIN, NGX_BUSY: as entry_find() has it.
+ * By what the host knows, and what Redis told this request.  NGX_DECLINED:
+ * revoked; NGX_AGAIN, NGX_BUSY: as in ngx_adm_entry_find().
  */
 
 static ngx_int_t

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The entry token of a request: which of those shown lets its user in.
+ * The entry token of a request: which of those shown lets the user in.
  */
 
 
@@ -19,13 +19,13 @@
 
 /*
  * The first entry token shown that verifies, is not revoked, and is for this
- * event and user (either may be empty: then any, of a user also a token that
- * names none, whose uid is empty).
+ * event and user.  Either may be empty: any event; any user, also a token that
+ * names none (its uid is empty).
  *
- * NGX_OK: *entry.  NGX_DECLINED: none, *why as of credentials_find().
- * NGX_AGAIN: whether *entry is one is to be asked from Redis (see
- * ngx_adm_revoked()); NGX_BUSY: that was asked, and there was no
- * answer.  NGX_ERROR: no memory.
+ * NGX_OK: *entry.  NGX_DECLINED: there is none, *why as in
+ * ngx_adm_credentials_find().  NGX_AGAIN: Redis has to be asked about *entry
+ * (see ngx_adm_revoked()); NGX_BUSY: it was asked, and did not answer.
+ * NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_entry_find(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_claims_t **entry, const char **why);

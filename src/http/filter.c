@@ -2,14 +2,14 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The header filter: how much of a rate limit is left and when to come back,
- * who may read the module's own answers, the policy of a page, what may be
- * stored of gated answers, and that nothing may of the module's own; and a
- * backend's command, which is not for the client, and how long it took.  It
+ * The header filter.  In answers it sets how much of a rate limit is left and
+ * when to come again, who may read the module's own answers, the policy of a
+ * page, and what may be stored of gated answers (of the module's own nothing);
+ * it takes a backend's command out, and notes how long the backend took.  It
  * runs after "add_header" and "expires", so that neither makes a denial last,
  * and no other policy keeps a page from being shown.
  *
- * And a filter of the request's body, which sees the end of it.
+ * And a filter of the request's body, which sees the end of that.
  */
 
 
@@ -114,7 +114,7 @@ ngx_adm_header_filter(ngx_http_request_t *r)
     }
 
     if (ctx->denied || ctx->no_store || ctx->personal) {
-        /* whatever a backend says about it */
+        /* whatever the backend says about storing it */
         value = (ctx->given && !ctx->denied && !ctx->no_store)
                 ? "private, no-store" : "no-store";
         ngx_adm_filter_no_store(r);
@@ -135,8 +135,9 @@ ngx_adm_header_filter(ngx_http_request_t *r)
 
 
 /*
- * Browsers obey all that there are.  One that only reports is the site's, and
- * would have it told of the page's script by everybody who waits.
+ * A browser obeys all policies that it gets.  One that only reports is the
+ * site's, which would be sent a report of the page's script by everybody who
+ * waits.
  */
 
 static ngx_int_t
@@ -159,10 +160,11 @@ ngx_adm_filter_policy(ngx_http_request_t *r, ngx_str_t *policy)
 
 
 /*
- * What else would have it stored: Expires, and what caches of a kind of their
- * own heed instead of Cache-Control (RFC 9213: "CDN-Cache-Control",
- * "Cloudflare-CDN-Cache-Control", ...; "Surrogate-Control", "Edge-Control", and
- * NGINX in front of this one "X-Accel-Expires").
+ * Takes out other headers by which the answer might be stored: Expires, and
+ * those that some caches heed instead of Cache-Control (RFC 9213:
+ * "CDN-Cache-Control", "Cloudflare-CDN-Cache-Control", ...;
+ * "Surrogate-Control", "Edge-Control"; and "X-Accel-Expires", for an NGINX in
+ * front).
  */
 
 static void

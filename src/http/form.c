@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The page tells what came of it, by the cookies that it is shown.
+ * The page then tells what came of the call, by the cookies that it is shown.
  */
 
 

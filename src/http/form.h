@@ -17,9 +17,9 @@
 
 
 /*
- * 303 to what "return" of the call's address says, if a browser shows the
- * answer as a page, and that is a path of this site.  NGX_DECLINED: it is to
- * be answered in JSON; otherwise what a content handler returns.
+ * 303 to the "return" of the call's address, if a browser shows the answer as
+ * a page and that is a path of this site.  NGX_DECLINED: answer in JSON;
+ * otherwise what a content handler returns.
  */
 ngx_int_t ngx_adm_form_back(ngx_http_request_t *r);
 

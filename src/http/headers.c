@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * NGINX keeps headers in lists of parts.  Its own functions find only those
- * that it knows by name, and take none out.
+ * NGINX keeps headers in lists of parts.  Its own functions find only headers
+ * that they know by name, and take none out.
  */
 
 
@@ -17,31 +17,6 @@
 
 static ngx_int_t ngx_adm_headers_cut(ngx_http_request_t *r, ngx_list_t *list,
     ngx_list_part_t *part, ngx_uint_t i);
-
-
-ngx_table_elt_t *
-ngx_adm_headers_next(ngx_list_t *list, ngx_adm_headers_pos_t *pos)
-{
-    ngx_table_elt_t  *h;
-
-    if (pos->part == NULL) {
-        pos->part = &list->part;
-    }
-
-    while (pos->n == pos->part->nelts) {
-
-        if (pos->part->next == NULL) {
-            return NULL;
-        }
-
-        pos->part = pos->part->next;
-        pos->n = 0;
-    }
-
-    h = pos->part->elts;
-
-    return &h[pos->n++];
-}
 
 
 ngx_table_elt_t *

@@ -20,7 +20,7 @@
 #include <ngx_http.h>
 
 
-/* where one is in a list; zeroed before the first call of headers_next() */
+/* a place in a list; zeroed before the first call of ngx_adm_headers_next() */
 typedef struct {
     ngx_list_part_t            *part;
     ngx_uint_t                  n;
@@ -31,8 +31,29 @@ typedef struct {
  * The next header of a list, also one that was taken back (its hash is 0);
  * NULL after the last.
  */
-ngx_table_elt_t *ngx_adm_headers_next(ngx_list_t *list,
-    ngx_adm_headers_pos_t *pos);
+static ngx_inline ngx_table_elt_t *
+ngx_adm_headers_next(ngx_list_t *list, ngx_adm_headers_pos_t *pos)
+{
+    ngx_table_elt_t  *h;
+
+    if (pos->part == NULL) {
+        pos->part = &list->part;
+    }
+
+    while (pos->n == pos->part->nelts) {
+
+        if (pos->part->next == NULL) {
+            return NULL;
+        }
+
+        pos->part = pos->part->next;
+        pos->n = 0;
+    }
+
+    h = pos->part->elts;
+
+    return &h[pos->n++];
+}
 
 /* whether a header has the name, a constant text, in any case */
 #define ngx_adm_header_named(h, name)                                         \

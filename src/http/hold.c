@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Those inside are held at the gate, where they are: the address stays, so that
- * what they wanted is there when they are let go.
+ * People who are held stay where they are: the address is kept, so that what
+ * they wanted is there when they are let go.
  */
 
 

@@ -57,7 +57,9 @@ static ngx_adm_identity_name_t
 ngx_int_t
 ngx_adm_identity_remove(ngx_http_request_t *r)
 {
-    ngx_adm_srv_conf_t  *scf;
+    ngx_table_elt_t        *h;
+    ngx_adm_srv_conf_t     *scf;
+    ngx_adm_headers_pos_t   pos;
 
     scf = ngx_http_get_module_srv_conf(r, ngx_http_admission_module);
 
@@ -65,7 +67,18 @@ ngx_adm_identity_remove(ngx_http_request_t *r)
         return NGX_OK;
     }
 
-    return ngx_adm_headers_remove(r, ngx_adm_identity_is, scf);
+    ngx_memzero(&pos, sizeof(ngx_adm_headers_pos_t));
+
+    while ((h = ngx_adm_headers_next(&r->headers_in.headers, &pos))) {
+
+        if (ngx_adm_identity_is(h, scf) == NGX_OK) {
+            return ngx_adm_headers_remove(r, ngx_adm_identity_is, scf);
+        }
+    }
+
+    /* as nearly always */
+
+    return NGX_OK;
 }
 
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What is made new is charged to the address that asks; what came of a charge
+ * What is made new is charged to the address that asks; how the charge ended
  * is counted when the call ends.
  */
 
@@ -139,7 +139,10 @@ ngx_adm_intake_refused(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_log_error(NGX_LOG_INFO, r->connection->log, 0, "admission denied: %s, "
                   "event \"%V\"%s", name, event, dry_run ? ", dry run" : "");
 
-    /* of several that a dry run would have refused it for, the first is told */
+    /*
+     * of several limits that a dry run would have refused it by the first is
+     * told
+     */
 
     if (dry_run && ctx->dry_run) {
         return;

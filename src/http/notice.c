@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which of the two languages of an operator's word is asked for, and its JSON.
+ * Which of the two languages of a notice is asked for, and its JSON.
  */
 
 
@@ -153,7 +153,7 @@ ngx_adm_notice_lang(ngx_http_request_t *r)
 }
 
 
-/* the one with the greatest weight, of two with the same one the first */
+/* the language with the greatest weight, of equal ones the first */
 
 static ngx_uint_t
 ngx_adm_lang_accepted(ngx_str_t *accept)
@@ -193,7 +193,7 @@ ngx_adm_lang_accepted(ngx_str_t *accept)
 }
 
 
-/* by the first part of a tag, "ko" or "en-GB" */
+/* a language by the first part of a tag, "ko" or "en-GB" */
 
 static ngx_uint_t
 ngx_adm_lang_of(u_char *p, u_char *last)
@@ -213,7 +213,7 @@ ngx_adm_lang_of(u_char *p, u_char *last)
 }
 
 
-/* q=, in thousandths; 1 where it is not said */
+/* q=, in thousandths; 1000 where it is missing */
 
 static ngx_uint_t
 ngx_adm_lang_weight(u_char *p, u_char *last)

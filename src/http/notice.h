@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A word of an operator's in answers, in the language asked for.
+ * An operator's notice in answers, in the language asked for.
  */
 
 
@@ -18,15 +18,15 @@
 
 
 /*
- * ,"notice":"...","noticeLang":"..","noticeAt":N as members of JSON end with
- * them, from r->pool; empty: there is none.  The text is in the language that
- * lang= names, else the one of Accept-Language, else the first that there is.
- * NGX_ERROR: no memory.
+ * ,"notice":"...","noticeLang":"..","noticeAt":N at the end of members of
+ * JSON, in r->pool; empty: there is no notice.  The language is that of lang=,
+ * else of Accept-Language, else the first that the notice has.  NGX_ERROR: no
+ * memory.
  */
 ngx_int_t ngx_adm_notice_member(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *member);
 
-/* the same, from a pool, in a language that a request asked for by _lang() */
+/* the same from pool, in a language that ngx_adm_lang() found for a request */
 ngx_int_t ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
     ngx_str_t *member);
 
@@ -36,7 +36,7 @@ ngx_int_t ngx_adm_notice_in(ngx_pool_t *pool, ngx_str_t *event, ngx_uint_t lang,
 
 ngx_uint_t ngx_adm_notice_lang(ngx_http_request_t *r);
 
-/* {"ko":...,"en":...,"at":...}, or null, of one that an operator asks for */
+/* for an operator: {"ko":...,"en":...,"at":...}, or null */
 ngx_int_t ngx_adm_notice_json(ngx_pool_t *pool, ngx_adm_notice_t *notice,
     ngx_str_t *json);
 

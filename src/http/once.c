@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The first call may be in another worker, so that those who wait for its
- * answer look now and then.
+ * The first call may be in another worker, so those who wait for its answer
+ * look now and then.
  */
 
 
@@ -74,7 +74,7 @@ ngx_adm_once(ngx_adm_once_t *once, ngx_str_t *parts, ngx_uint_t n,
 }
 
 
-/* the client went, before there was an answer */
+/* the client went before there was an answer */
 
 static void
 ngx_adm_once_cleanup(void *data)
@@ -96,7 +96,7 @@ ngx_adm_once_try(ngx_adm_once_t *once)
 
     r = once->call->request;
 
-    /* what will be refused is not to take the place of others' answers */
+    /* a call that is going to be refused is not to push out others' answers */
 
     refused = once->refused ? once->refused(once) : 0;
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Calls with an Idempotency-Key: the first one like that is carried out, and
- * others, on this host, get its answer.
+ * Calls with an Idempotency-Key: the first of its kind is carried out, others
+ * on this host get its answer.
  */
 
 
@@ -23,46 +23,55 @@ typedef struct ngx_adm_once_s  ngx_adm_once_t;
 
 struct ngx_adm_once_s {
     ngx_adm_api_call_t   *call;
-    ngx_msec_t            deadline;      /* by when the call is answered */
+    ngx_msec_t            deadline;      /* of the call's answer */
 
-    /* carries it out; return what a content handler returns */
+    /*
+     * first() carries it out, again() gives a kept answer; both return what a
+     * content handler returns
+     */
     ngx_int_t           (*first)(ngx_adm_once_t *once);
     ngx_int_t           (*again)(ngx_adm_once_t *once,
                                  ngx_adm_answer_t *answer);
 
-    /* bool: what will be refused is not noted; NGX_ERROR; NULL: never */
+    /*
+     * bool: it is going to be refused, and is not noted; NGX_ERROR; NULL:
+     * never
+     */
     ngx_int_t           (*refused)(ngx_adm_once_t *once);
 
-    void                 *data;          /* the caller's */
+    void                 *data;          /* for these */
 
-    /* its own */
+    /* its own from here on */
     ngx_adm_keyed_t       key;
     ngx_event_t           event;         /* waits for the first call */
     unsigned              keyed:1;
-    unsigned              sent:1;        /* it may be carried out though the
-                                            client goes: nobody else is to try
+    unsigned              sent:1;        /* may be carried out even if the
+                                            client goes: no other is to try
                                             before the deadline */
 };
 
 
 /*
- * Runs first, or again, before it returns or later, unless the client goes; or
- * answers itself.  The call is told by its key, and by who: parts, of which
- * there are n and one, the first, empty for the key.  body is what has to be
- * the same.  once is of the request's pool, zeroed but for what is the
- * caller's.  Returns what a content handler returns.
+ * Runs first or again, before it returns or later, unless the client goes; or
+ * answers by itself.  A call is known by n parts, of who asks and for what,
+ * and one before them, left empty for the key. body: what has to be the same.
+ * once is in the request's pool, zeroed but for what the caller sets.  Returns
+ * what a content handler returns.
  */
 ngx_int_t ngx_adm_once(ngx_adm_once_t *once, ngx_str_t *parts, ngx_uint_t n,
     ngx_str_t *body, ngx_uint_t nbody);
 
-/* after first: the answer there is to such calls, or that there is none */
+/*
+ * after first(): keeps the answer for calls of this kind, or says there is
+ * none
+ */
 void ngx_adm_once_keep(ngx_adm_once_t *once, ngx_adm_answer_t *answer);
 void ngx_adm_once_drop(ngx_adm_once_t *once);
 
-/* answers with JSON, and keeps that */
+/* answers with JSON, and keeps it */
 ngx_int_t ngx_adm_once_json(ngx_adm_once_t *once, ngx_str_t *json);
 
-/* the same, of one that was kept so: for "again" */
+/* for again(): answers with JSON that was kept so */
 ngx_int_t ngx_adm_once_again_json(ngx_adm_once_t *once,
     ngx_adm_answer_t *answer);
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Operators: by the admin secret, or by the role of a user token.
+ * Operators are known by the admin secret, or by the role in a user token.
  */
 
 
@@ -53,7 +53,7 @@ ngx_adm_operator_is(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     user = &ctx->user;
     secrets = lcf->secrets[NGX_ADM_SECRET_ADMIN];
 
-    /* a variable, or a visitor, has no role that anybody signed */
+    /* a user from a variable, or a visitor, has no role that anybody signed */
 
     by_token = (lcf->user->source == NGX_ADM_USER_JWT);
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which pages may have a browser call the module: by Origin, Sec-Fetch-Site and
- * what no page can send.
+ * Which pages may have a browser call the module: judged by Origin,
+ * Sec-Fetch-Site and by what no page can send.
  */
 
 
@@ -36,8 +36,8 @@ static void ngx_adm_split_port(ngx_str_t *authority, const char *standard,
 
 /*
  * What a browser asks permission for it does not send with the question:
- * credentials, a body, headers that scripts set.  Of these only those that
- * would have an application do what the method alone does not.
+ * credentials, a body, headers that scripts set.  Of these here are those by
+ * which an application might do something that the method alone does not.
  */
 
 static ngx_str_t  ngx_adm_unasked[] = {
@@ -124,7 +124,7 @@ ngx_adm_is_preflight(ngx_http_request_t *r)
 }
 
 
-/* has it one, or may it still come? */
+/* whether the request has a body, or one may still come */
 
 static ngx_uint_t
 ngx_adm_has_body(ngx_http_request_t *r)
@@ -136,8 +136,9 @@ ngx_adm_has_body(ngx_http_request_t *r)
 #if (NGX_HTTP_V2)
 
     /*
-     * "Content-Length: 0" on a stream that has not ended: no browser does
-     * that.  Once the stream has, there was nothing: NGINX refuses more.
+     * On a stream that has not ended not even "Content-Length: 0" counts,
+     * which no browser sends.  When it has ended there was no body: NGINX
+     * refuses more.
      */
 
     if (r->stream && !r->stream->in_closed) {
@@ -150,7 +151,7 @@ ngx_adm_has_body(ngx_http_request_t *r)
 }
 
 
-/* letters, digits and those, at least one */
+/* whether a text has only letters, digits and those characters, at least one */
 
 static ngx_uint_t
 ngx_adm_is_of(ngx_str_t *value, const char *others)
@@ -177,7 +178,7 @@ ngx_adm_is_of(ngx_str_t *value, const char *others)
 }
 
 
-/* a header that no browser sends with a preflight */
+/* whether no browser sends this header with a preflight */
 
 static ngx_uint_t
 ngx_adm_is_unasked(ngx_table_elt_t *h)
@@ -219,13 +220,15 @@ ngx_adm_same_site(ngx_http_request_t *r)
         same = (n == 0 || (n == 1 && ngx_adm_own_origin(r, &origin)));
     }
 
-    /* which no page of another site can have a browser send */
+    /*
+     * Bearer is something that no page of another site can have a browser send
+     */
 
     return same || ngx_adm_bearer(r, &token);
 }
 
 
-/* how many Origin lines there are; *origin is the last */
+/* how many lines of Origin there are; *origin: of the last */
 
 static ngx_uint_t
 ngx_adm_origin(ngx_http_request_t *r, ngx_str_t *origin)
@@ -279,7 +282,7 @@ ngx_adm_cors_allowed(ngx_array_t *origins, ngx_str_t *origin)
 
 /*
  * Whether an Origin is the scheme, host and port that the request was sent to,
- * as far as they are known: a Host without a port means the standard one.
+ * as far as these are known: a Host without a port means the usual one.
  */
 
 static ngx_uint_t
@@ -323,9 +326,9 @@ ngx_adm_own_origin(ngx_http_request_t *r, ngx_str_t *origin)
 
 
 /*
- * NULL: not known.  TLS may have ended before NGINX, as what did so says, or
- * the configuration.  A page can not have a browser send X-Forwarded-Proto to
- * another origin without asking, and would be told no.
+ * NULL: not known.  TLS may have ended before NGINX: what did that says so, or
+ * the configuration does.  A page can not have a browser send
+ * X-Forwarded-Proto to another origin without asking, and would be told no.
  */
 
 static const char *

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * An answer begins by taking out of the response what an earlier location of
- * the request has left in it.
+ * An answer begins with taking out of the response what an earlier location of
+ * the request has left there.
  */
 
 
@@ -94,8 +94,9 @@ ngx_adm_respond_page(ngx_http_request_t *r, ngx_uint_t status,
 ngx_int_t
 ngx_adm_respond_events(ngx_http_request_t *r)
 {
-    ngx_int_t  rc;
-    ngx_str_t  no;
+    ngx_int_t         rc;
+    ngx_str_t         no;
+    ngx_table_elt_t  *encoding;
 
     ngx_str_set(&no, "no");
 
@@ -109,13 +110,27 @@ ngx_adm_respond_events(ngx_http_request_t *r)
     r->headers_out.content_type_len = r->headers_out.content_type.len;
     r->headers_out.content_type_lowcase = NULL;
 
-    /* nothing follows it on this connection */
+    /* the connection is closed after the answer */
 
     r->keepalive = 0;
 
-#if (NGX_HTTP_GZIP)
-    /* what is compressed together is told together */
+    /*
+     * A filter that compresses would hold messages back until there are more,
+     * and what follows the header goes past all filters: this keeps those of
+     * other modules from it, too.  It is not in the list, so no client is told.
+     */
 
+    encoding = ngx_pcalloc(r->pool, sizeof(ngx_table_elt_t));
+    if (encoding == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_str_set(&encoding->key, "Content-Encoding");
+    ngx_str_set(&encoding->value, "identity");
+
+    r->headers_out.content_encoding = encoding;
+
+#if (NGX_HTTP_GZIP)
     r->gzip_tested = 1;
     r->gzip_ok = 0;
 #endif
@@ -259,8 +274,8 @@ ngx_adm_respond_redirect(ngx_http_request_t *r, ngx_uint_t status,
     }
 
     /*
-     * not r->headers_out.location, which would be made absolute with the
-     * host and port that NGINX knows itself by
+     * not in r->headers_out.location: NGINX would make it absolute, with the
+     * host and port that it knows itself by
      */
 
     if (ngx_adm_add_header(r, "Location", location) != NGX_OK) {
@@ -306,7 +321,7 @@ ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
         return NGX_ERROR;
     }
 
-    /* the header filter sees to them, after "expires" and "add_header" */
+    /* the header filter sets them, after "expires" and "add_header" */
 
     ctx->no_store = 1;
 
@@ -314,7 +329,7 @@ ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
         ctx->cors = lcf->cors;
     }
 
-    /* a body that is not wanted is not asked for by "100 Continue" either */
+    /* nobody reads a body, so none is asked for by "100 Continue" */
 
     r->expect_tested = 1;
 
@@ -322,7 +337,7 @@ ngx_adm_respond_start(ngx_http_request_t *r, ngx_uint_t status)
         r->keepalive = 0;
     }
 
-    /* what an earlier location of the request may have left */
+    /* an earlier location of the request may have left these */
 
     r->err_status = 0;
     r->headers_out.status_line.len = 0;
@@ -409,7 +424,7 @@ ngx_adm_challenge(ngx_http_request_t *r)
 
     ngx_memzero(&pos, sizeof(ngx_adm_headers_pos_t));
 
-    /* of the denial that an error_page tells */
+    /* of the denial that an error_page has the text for */
 
     while ((h = ngx_adm_headers_next(&r->headers_out.headers, &pos))) {
 
@@ -442,13 +457,13 @@ ngx_adm_retry_after(ngx_http_request_t *r, ngx_uint_t seconds)
 
     value.len = ngx_sprintf(value.data, "%ui", seconds) - value.data;
 
-    /* the context is that of the main request, the answer may not be */
+    /* the context is the main request's, this may be a subrequest's answer */
 
     if (r == r->main) {
         ctx->retry_after = value;
     }
 
-    /* for $sent_http_retry_after, which the text of an error page may have */
+    /* for $sent_http_retry_after, which an error page's text may have */
 
     return ngx_adm_set_header(r, "Retry-After", &value);
 }

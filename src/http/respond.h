@@ -19,7 +19,7 @@
 
 /*
  * All of these return what a content handler returns: they send, and do not
- * finalize.  Every answer is "no-store" and carries the CORS headers where
+ * finalize.  Every answer is "no-store", and carries CORS headers where
  * admission_cors says so.
  */
 
@@ -30,7 +30,9 @@ ngx_int_t ngx_adm_respond_json(ngx_http_request_t *r, ngx_uint_t status,
 /* 200 with JSON that caches may keep for a minute */
 ngx_int_t ngx_adm_respond_public(ngx_http_request_t *r, ngx_str_t *body);
 
-/* a document of another type; type is constant, out and size all of it */
+/*
+ * a document of another type, which is constant; out: all of it, of size bytes
+ */
 ngx_int_t ngx_adm_respond_text(ngx_http_request_t *r, const char *type,
     ngx_chain_t *out, off_t size);
 
@@ -39,8 +41,8 @@ ngx_int_t ngx_adm_respond_page(ngx_http_request_t *r, ngx_uint_t status,
     ngx_str_t *body);
 
 /*
- * The header of an event stream.  NGX_OK: what it tells may follow, and is to
- * be flushed; anything else is for the content handler to return.
+ * The header of an event stream.  NGX_OK: messages may follow, and have to be
+ * flushed; otherwise what the content handler has to return.
  */
 ngx_int_t ngx_adm_respond_events(ngx_http_request_t *r);
 
@@ -51,11 +53,11 @@ ngx_int_t ngx_adm_respond_events(ngx_http_request_t *r);
 ngx_int_t ngx_adm_respond_error(ngx_http_request_t *r, ngx_uint_t status,
     const char *code, const char *text, ngx_str_t *more);
 
-/* an error with redirectTo, where the client is sent; target empty: nowhere */
+/* an error with redirectTo, where the client is to go; target empty: nowhere */
 ngx_int_t ngx_adm_respond_sending(ngx_http_request_t *r, ngx_uint_t status,
     const char *code, const char *text, ngx_str_t *target);
 
-/* 503 with retryAfter and Retry-After; and the same as UNAVAILABLE */
+/* 503 with retryAfter and Retry-After; the second has the code UNAVAILABLE */
 ngx_int_t ngx_adm_respond_retry(ngx_http_request_t *r, ngx_uint_t status,
     const char *code, const char *text, ngx_uint_t retry_after);
 ngx_int_t ngx_adm_respond_unavailable(ngx_http_request_t *r,
@@ -65,27 +67,27 @@ ngx_int_t ngx_adm_respond_unavailable(ngx_http_request_t *r,
 ngx_int_t ngx_adm_respond_limited(ngx_http_request_t *r,
     ngx_uint_t retry_after);
 
-/* 405 METHOD_NOT_ALLOWED; allow as in the Allow header */
+/* 405 METHOD_NOT_ALLOWED; allow: text of the Allow header */
 ngx_int_t ngx_adm_respond_method(ngx_http_request_t *r, const char *allow);
 
-/* status 302 or 303; location is a path of this site */
+/* status 302 or 303; location: a path of this site */
 ngx_int_t ngx_adm_respond_redirect(ngx_http_request_t *r, ngx_uint_t status,
     ngx_str_t *location);
 
 
 /*
  * WWW-Authenticate, which RFC 9110 wants with every 401; browsers ask nobody
- * for a Bearer.  Errors of status 401 have it already.
+ * for a Bearer. ngx_adm_respond_error() sets it by itself.
  */
 ngx_int_t ngx_adm_challenge(ngx_http_request_t *r);
 
 /*
- * Retry-After of the answer; the header filter sets it again, in the place of
- * what a backend that has the error_page says.  NGX_ERROR: no memory.
+ * Sets Retry-After of the answer, which the header filter sets again in place
+ * of that of a backend with the error_page.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_retry_after(ngx_http_request_t *r, ngx_uint_t seconds);
 
-/* 204 to a preflight; methods as in Access-Control-Allow-Methods */
+/* 204 to a preflight; methods: text of Access-Control-Allow-Methods */
 ngx_int_t ngx_adm_respond_preflight(ngx_http_request_t *r, const char *methods);
 
 

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What may be a return target: a path of this site, which no browser takes for
- * another site's.
+ * an address of another.
  */
 
 
@@ -146,7 +146,7 @@ ngx_adm_return_wanted(ngx_http_request_t *r, ngx_uint_t ours, ngx_str_t *uri)
 
 
 /*
- * What an argument of the address that the client has says, if that is safe:
+ * An argument of the address that the client has, if it is a safe target.
  * r->args may be those of a redirect by now.
  */
 

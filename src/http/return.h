@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Return targets: where a browser goes on to after it waited or signed in.
+ * Return targets: where a browser goes after it has waited or signed in.
  */
 
 
@@ -19,44 +19,46 @@
 
 
 /*
- * Whether a return target stays on this site: a path, not "//host" nor
- * "/\host", without control characters and backslashes, and not too long.
+ * Whether a return target stays on this site: is a path, not "//host" nor
+ * "/\host", without control characters and backslashes, not too long.
  */
 ngx_uint_t ngx_adm_return_is_safe(ngx_str_t *uri);
 
 /*
- * Whether a text leads to where a denial may send: NGX_OK: it begins as a path
- * or as "scheme://".  NGX_AGAIN: so far it may become either, or is empty.
- * NGX_DECLINED: neither; a browser would take it relative to where it is.
+ * Whether a text is an address that a denial may lead to.  NGX_OK: it begins
+ * as a path or with "scheme://".  NGX_AGAIN: so far it may become either, or
+ * is empty.  NGX_DECLINED: neither; a browser would take it as relative to the
+ * page.
  */
 ngx_int_t ngx_adm_return_address(ngx_str_t *text);
 
 /*
- * Our name for it in addresses of the site, where "return" may be the site's
- * own; pages read either.
+ * The module's own name for it in addresses of the site, where "return" may be
+ * the site's own argument; pages read both.
  */
 #define NGX_ADM_RETURN  "admission_return"
 
 /*
- * What the client wants, path and query, which is not safe yet; it may be
- * allocated from r->pool.  One level: where the address says by our name what
- * is wanted, it is that; by "return" as well if ours is set: the address is of
- * a page that people wait on.  A "return" of the site's stays where it is.
+ * What the client wants, path and query, not yet known to be safe; may be
+ * allocated from r->pool.  If the address says, under the module's own name,
+ * what is wanted, it is that; ours: also under "return", as the address is of
+ * a page on which people wait.  A site's own "return" stays part of the
+ * address.
  */
 ngx_int_t ngx_adm_return_wanted(ngx_http_request_t *r, ngx_uint_t ours,
     ngx_str_t *uri);
 
 /*
- * The target with "return=<what the client wants>" added to its query,
- * allocated from r->pool.  Where that is not safe the target stays as it is.
+ * The target with "return=<what the client wants>" added to its query, in
+ * r->pool.  If that is not safe the target stays as it is.
  */
 ngx_int_t ngx_adm_return_add(ngx_http_request_t *r, ngx_str_t *target,
     ngx_uint_t ours, ngx_str_t *location);
 
 /*
- * The value of a Location: bytes that no URL has as they are, such as those of
- * a target that was decoded, are encoded; what is encoded already stays.
- * Allocated from r->pool if it has to be.
+ * The value of a Location.  Bytes that no URL has as they are, such as in a
+ * decoded target, are encoded; what is encoded stays.  In r->pool if anything
+ * changes.
  */
 ngx_int_t ngx_adm_return_encode(ngx_http_request_t *r, ngx_str_t *location);
 

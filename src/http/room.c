@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The waiting room as the requests of a location meet it.  The host's memory of
- * the room decides; before it knows anything a request may be told by Redis.
+ * The waiting room as the requests of a location meet it.  What the host knows
+ * of the room decides; before it knows anything Redis may have told a request.
  */
 
 
@@ -24,7 +24,7 @@
 #include "visitor.h"
 
 
-/* of a token: its event, and the activation it is to be of */
+/* what a token has to be of: an event, and an activation of it */
 
 typedef struct {
     ngx_str_t                   *event;
@@ -63,7 +63,10 @@ ngx_adm_tier1_mode(ngx_http_request_t *r, ngx_adm_event_conf_t *conf)
 
     if (mode == NGX_DECLINED) {
 
-        /* as with admission_tier2: nobody notices a gate that stands open */
+        /*
+         * logged, as for admission_tier2: nobody notices a gate that stands
+         * open
+         */
 
         ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                       "admission_tier1 is neither \"off\", \"auto\" nor "
@@ -246,7 +249,7 @@ ngx_adm_tier1_claims(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *claims,
 
     if (now > claims->adm + (int64_t) conf->token_ttl * 1000) {
 
-        /* no priority any more, but one ticket still is one user's */
+        /* no priority any more; but one ticket stays one user's */
 
         if (made->at) {
             made->ticket = made->at;
@@ -269,7 +272,7 @@ ngx_adm_tier1_renew(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ngx_adm_claims_t  renewed;
 
     if (claims->adm == 0) {
-        /* an older issuer's: when its session began is not known */
+        /* of an older issuer: when its session began is not known */
         return NGX_OK;
     }
 
@@ -294,7 +297,7 @@ ngx_adm_tier1_renew(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     ctx->personal = 1;
     renewed = *claims;
 
-    /* a session that is over has nothing to be renewed */
+    /* a session that is over is not renewed */
 
     return ngx_adm_tier1_issue(r, conf, &renewed, NULL) == NGX_ERROR
            ? NGX_ERROR : NGX_OK;

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The phase of an event in answers, and the answers to what it is too early or
- * too late for.
+ * The phase of a sale in answers, and the answers to requests that come too
+ * early or too late for it.
  */
 
 
@@ -130,7 +130,7 @@ ngx_adm_sale_refuse(ngx_http_request_t *r, ngx_str_t *event,
         conf = ngx_adm_event_conf(mcf, event);
     }
 
-    /* tickets may be out, as of lots, or of a sale that was moved */
+    /* tickets may be given out already: lots, or of a sale that was moved */
 
     (void) ngx_adm_sale_get(event, conf, &sale);
     (void) ngx_adm_room_get(event, &room);
@@ -234,12 +234,8 @@ ngx_adm_sale_time(u_char *p, int64_t us)
 
 
 ngx_uint_t
-ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
+ngx_adm_sale_poll_ahead(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
 {
-    if (sale->rest == 0) {
-        return poll;
-    }
-
     if (people <= NGX_ADM_SALE_PEOPLE) {
         return NGX_ADM_SALE_POLL;
     }

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What answers say of a sale with a time, and how they refuse what it is too
- * early or too late for.
+ * What answers say of a sale with times, and how requests are refused that
+ * come too early or too late for it.
  */
 
 
@@ -19,9 +19,9 @@
 
 
 /*
- * What answers about an event end with: the phase with opensIn or startsIn, if
- * its sale (as of sale_get()) has times, and an operator's word (see notice.h),
- * as members of JSON, from r->pool.  NGX_ERROR: no memory.
+ * What answers about an event end with: the phase, with opensIn or startsIn,
+ * if its sale (of ngx_adm_sale_get()) has times, and an operator's notice (see
+ * notice.h); as members of JSON, in r->pool.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_told_member(ngx_http_request_t *r, ngx_str_t *event,
     ngx_adm_sale_t *sale, ngx_str_t *member);
@@ -30,8 +30,10 @@ ngx_int_t ngx_adm_told_member(ngx_http_request_t *r, ngx_str_t *event,
 ngx_int_t ngx_adm_told_in(ngx_pool_t *pool, ngx_str_t *event,
     ngx_adm_sale_t *sale, ngx_uint_t lang, ngx_str_t *member);
 
-/* the members of the phase alone, none if it has no times; and the bytes of
-   them at most */
+/*
+ * only the members about the phase, none if there are no times; and how many
+ * bytes they have at most
+ */
 u_char *ngx_adm_sale_put(u_char *p, u_char *last, ngx_adm_sale_t *sale);
 
 #define NGX_ADM_SALE_SIZE                                                     \
@@ -48,16 +50,26 @@ ngx_int_t ngx_adm_sale_refuse(ngx_http_request_t *r, ngx_str_t *event,
 ngx_int_t ngx_adm_sale_json(ngx_pool_t *pool, ngx_adm_sale_t *sale,
     ngx_str_t *json);
 
-/*
- * s until the next poll of one who is to come again in so many s by the people
- * before: until it starts all are to hear of another time, and not all in the
- * second in which it does; people: how many there are, about.
- */
-ngx_uint_t ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll,
+/* as below, for a sale that is still to open, or to start */
+ngx_uint_t ngx_adm_sale_poll_ahead(ngx_adm_sale_t *sale, ngx_uint_t poll,
     int64_t people);
 
-/* the same of an event that has not opened, whose people nobody counted: by how
-   many come to this host; for those who ask alone */
+/*
+ * s until the next poll of somebody who would come again in so many s because
+ * of the people before.  Until the sale starts all have to hear if its time is
+ * moved, and not all in the second in which it starts; people: about how many
+ * they are.
+ */
+static ngx_inline ngx_uint_t
+ngx_adm_sale_next_poll(ngx_adm_sale_t *sale, ngx_uint_t poll, int64_t people)
+{
+    return sale->rest ? ngx_adm_sale_poll_ahead(sale, poll, people) : poll;
+}
+
+/*
+ * The same before the sale has opened, when nobody has counted the people: by
+ * how many come to this host.  For those who ask alone.
+ */
 ngx_uint_t ngx_adm_sale_early_poll(ngx_str_t *event, ngx_adm_sale_t *sale);
 
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A browser has a cookie <name>-<event> for each of few events: what it sends
+ * A browser gets cookies <name>-<event> for a few events only: what it sends
  * with each request has to stay small.
  */
 
@@ -19,9 +19,9 @@
 #include "token_cookie.h"
 
 
-#define NGX_ADM_EVENT_COOKIES  4     /* a kind and browser */
+#define NGX_ADM_EVENT_COOKIES  4     /* of a kind, in a browser */
 
-/* cookies of other events that are looked at before one is ended */
+/* cookies of other events, looked at to find which to end */
 #define NGX_ADM_OTHERS  16
 
 
@@ -30,7 +30,7 @@
 typedef struct {
     ngx_str_t                   name;
     ngx_str_t                   value;
-    int64_t                     iat;        /* -1: it does not verify */
+    int64_t                     iat;        /* -1: the token does not verify */
 } ngx_adm_other_t;
 
 
@@ -137,7 +137,7 @@ ngx_adm_token_event_cookie(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf,
 }
 
 
-/* ends cookies of other events, the oldest first, until few are left */
+/* ends cookies of other events, oldest first, until there are few */
 
 static ngx_int_t
 ngx_adm_token_limit(ngx_http_request_t *r, ngx_adm_token_e kind,
@@ -172,7 +172,7 @@ ngx_adm_token_limit(ngx_http_request_t *r, ngx_adm_token_e kind,
         }
 
         if (rc == NGX_OK) {
-            /* a ticket says when it was issued by "at" alone */
+            /* a ticket has its time of issue in "at" only */
             others[i].iat = claims->iat ? claims->iat : claims->at / 1000000;
         }
     }
@@ -199,7 +199,7 @@ ngx_adm_token_limit(ngx_http_request_t *r, ngx_adm_token_e kind,
 }
 
 
-/* the cookies of other events, each name once; returns how many */
+/* cookies of other events, one for each name; returns how many */
 
 static ngx_uint_t
 ngx_adm_token_others(ngx_http_request_t *r, ngx_adm_cookie_conf_t *conf,

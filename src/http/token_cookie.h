@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The cookies that give tokens to a browser (docs/api.md), and the signing of
- * what goes into them.  NGX_ERROR, of all of these: no memory, or no secret.
+ * The cookies in which a browser gets tokens (docs/api.md), and the signing of
+ * these.  All functions: NGX_ERROR: no memory, or no secret.
  */
 
 
@@ -19,18 +19,18 @@
 
 
 /*
- * The signed claims as a Set-Cookie of the answer, for max_age seconds; of
- * an event, if the kind's cookies are per event, clearing the oldest of a
- * fifth event.  *token, unless NULL, gets the token itself.
+ * Signs claims, and sets the token in a cookie for max_age seconds.  If
+ * cookies of this kind are per event it is the event's, and the oldest of too
+ * many is cleared. *token, unless NULL, is set to the token.
  */
 ngx_int_t ngx_adm_token_issue(ngx_http_request_t *r, ngx_adm_token_e kind,
     ngx_adm_claims_t *claims, time_t max_age, ngx_str_t *token);
 
-/* a Set-Cookie, the same way, of a token that is there already */
+/* sets such a cookie with a token that there is already */
 ngx_int_t ngx_adm_token_cookie(ngx_http_request_t *r, ngx_adm_token_e kind,
     ngx_str_t *event, ngx_str_t *token, time_t max_age);
 
-/* a Set-Cookie that ends the cookie, under both its names */
+/* ends the cookie, under both its names */
 ngx_int_t ngx_adm_token_clear(ngx_http_request_t *r, ngx_adm_token_e kind,
     ngx_str_t *event);
 

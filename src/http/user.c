@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The ways in which a request says who asks.  Whoever it is is looked for again
- * only where another location would ask in another way.
+ * The ways in which a request says who asks.  The user is looked for again
+ * only where another location would look in another way.
  */
 
 
@@ -39,7 +39,7 @@ ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     ngx_adm_keyring_t   *keys;
     ngx_adm_loc_conf_t  *lcf, *last;
 
-    /* a subrequest is asked by whom the request is asked by */
+    /* whoever makes the request makes its subrequests */
 
     r = r->main;
 
@@ -49,7 +49,7 @@ ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     kind = (source == NGX_ADM_USER_JWT) ? NGX_ADM_TOKEN_USER
                                         : NGX_ADM_TOKEN_VISITOR;
 
-    /* was it looked for in the same way?  A variable changes any time */
+    /* looked for in the same way before? (a variable may change any time) */
 
     last = ctx->user_of;
 
@@ -102,7 +102,7 @@ ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     ctx->user_of = lcf;
 
     if (prev.len && !ngx_adm_str_same(&prev, &ctx->user.id)) {
-        /* an event that somebody else was let into is none of this one's */
+        /* an entry token that was found for another user is not this one's */
         ctx->entry = NULL;
     }
 

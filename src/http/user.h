@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The user of a request is who asks: by a signed access token, a visitor, or
- * a variable of another module, as admission_user says.
+ * The user of a request is who makes it: known by a signed access token, as a
+ * visitor, or by a variable of another module, as admission_user says.
  */
 
 
@@ -19,17 +19,17 @@
 
 
 /*
- * Fills ctx->user, once per location: id stays empty where nobody is known.
- * A bad token is no user.  Only where admission_user is a variable does it
- * matter when this is called: not before the access phase has ended.
- * NGX_ERROR: no memory.
+ * Sets ctx->user, once a location: id stays empty if nobody is known.  A bad
+ * token is no user.  Only if admission_user is a variable does it matter when
+ * this is called: not before the access phase has ended.  NGX_ERROR: no
+ * memory.
  */
 ngx_int_t ngx_adm_user_find(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
 /*
- * With admission_user visitor, where the request shows no visitor: makes
- * one, sets its cookie, and makes it ctx->user.  NGX_DECLINED: this
- * location has no visitors for users.
+ * With "admission_user visitor", for a request that shows no visitor: makes
+ * one, sets its cookie, and has it as ctx->user.  NGX_DECLINED: here visitors
+ * are not users.
  */
 ngx_int_t ngx_adm_user_make(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 

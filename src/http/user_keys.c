@@ -2,10 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The subrequest is in the background: whoever started it waits as the others
- * do, for a bounded time, and does not see its client go before that, so that
- * nobody can have the location asked more often by going.  Requests that wait
- * look at the zone, since it may be another worker that asks.
+ * The subrequest runs in the background.  The request that started it waits as
+ * the others do, for a bounded time, and does not notice that its client goes
+ * before that: so nobody can have the location asked more often by going.
+ * Requests that wait look at the zone, since another worker may be the one
+ * that asks.
  */
 
 
@@ -33,7 +34,7 @@ typedef struct {
 } ngx_adm_user_keys_waiter_t;
 
 
-/* of a subrequest */
+/* of such a subrequest */
 typedef struct {
     ngx_adm_key_source_t   *source;
     ngx_msec_t              asked;
@@ -104,7 +105,10 @@ ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
             wait = 1;
 
         } else if (rc != NGX_BUSY || !ctx->keys_waited) {
-            /* an answer that it waited for, and that has no such key, is one */
+            /*
+             * an answer that the request waited for and that has no such key
+             * is final
+             */
             busy = 1;
         }
     }
@@ -120,7 +124,7 @@ ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
     if (busy) {
 
         if (r->main->count > 1) {
-            /* the connection is not free before the subrequest is done */
+            /* the connection is busy until the subrequest has ended */
             r->keepalive = 0;
         }
 
@@ -173,8 +177,8 @@ ngx_adm_user_keys_ask(ngx_http_request_t *r, ngx_adm_key_source_t *source,
 
 
 /*
- * It goes to the identity service, which is not to have the client's cookies
- * and tokens, nor to answer with a part of the set, or that it is as it was.
+ * The subrequest goes to an identity service: that is not to get the client's
+ * cookies and tokens, nor to answer with a part of the set, or "not modified".
  */
 
 static ngx_int_t
@@ -238,21 +242,21 @@ ngx_adm_user_keys_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
                             r->connection->log);
     }
 
-    /* not from in here: a request that goes on may be this one's */
+    /* not from here: a request that goes on may be the one this belongs to */
 
     if (ngx_adm_user_keys_event.handler) {
         ngx_post_event(&ngx_adm_user_keys_event, &ngx_posted_events);
     }
 
-    /* its failure is none of the request */
+    /* a failure of the subrequest is not the request's */
 
     return NGX_OK;
 }
 
 
 /*
- * Its request was ended for an error, as of a client that is not there when it
- * is told that the wait is over.
+ * The request was ended by an error, such as a client that turns out to be
+ * gone when the wait is over.
  */
 
 static void
@@ -332,7 +336,10 @@ ngx_adm_user_keys_look(ngx_event_t *ev)
     ngx_http_request_t          *r;
     ngx_adm_user_keys_waiter_t  *waiter;
 
-    /* one that goes on may end others, which take themselves off the queue */
+    /*
+     * a request that goes on may end others, which leave the queue by
+     * themselves
+     */
 
     ngx_queue_init(&ready);
 
@@ -358,7 +365,7 @@ ngx_adm_user_keys_look(ngx_event_t *ev)
         r = waiter->request;
         ctx = ngx_adm_ctx(r);
 
-        /* who asks is to be found anew */
+        /* the user has to be looked for again */
 
         ctx->user_of = NULL;
         ngx_adm_credentials_forget(ctx, NGX_ADM_TOKEN_USER);

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Keys of users' tokens that a location of the server has: it is asked by a
- * subrequest, once for all requests of the host that need to know.
+ * Keys of users' tokens that a location of the server answers: it is asked by
+ * a subrequest, once for all requests of the host that need to know.
  */
 
 
@@ -19,9 +19,9 @@
 
 
 /*
- * For phase handlers, after ngx_adm_user_find(): NGX_OK: it is known who asks,
- * or that nobody does; NGX_AGAIN: the request waits, and the phase is run
- * again; NGX_BUSY: it can not be told for now; NGX_ERROR: no memory.
+ * For phase handlers, after ngx_adm_user_find().  NGX_OK: it is known who
+ * asks, or that nobody does; NGX_AGAIN: the request waits, and the phase runs
+ * again; NGX_BUSY: there is no telling for now; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_user_keys(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 

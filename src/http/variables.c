@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The event and the user may be asked for while they are being worked out,
- * since both may be made of variables: then they have no value.
+ * While event and user are being worked out they may be asked for, since both
+ * may be made of variables: then they have no value.
  */
 
 
@@ -48,7 +48,7 @@ static ngx_int_t ngx_adm_variable_position(ngx_http_request_t *r,
 static ngx_int_t ngx_adm_variable_uri(ngx_http_request_t *r, ngx_str_t *uri);
 
 
-/* a main_variable may ask for other variables */
+/* a main_variable may need other variables to be worked out */
 
 #define GET(handler, name)                                                    \
     ngx_adm_##handler, (uintptr_t) ngx_adm_variable_##name,                   \
@@ -88,7 +88,7 @@ ngx_adm_add_variables(ngx_conf_t *cf)
 }
 
 
-/* an empty value is none: "-" in a log */
+/* sets a variable; an empty value becomes "not found", "-" in a log */
 
 static ngx_int_t
 ngx_adm_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
@@ -116,10 +116,11 @@ ngx_adm_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 
 
 /*
- * A value that is the request's own, worked out for a subrequest.  The two
- * share what variables hold: $uri, once it was asked for on behalf of the
- * request, would be the request's for the subrequest as well, which may have
- * measured its own and be about to copy it.  So they are asked for on a copy.
+ * A value of the main request that is worked out for a subrequest.  The two
+ * share values of variables: $uri, once it was asked for on behalf of the main
+ * request, would be the main request's for the subrequest as well, which may
+ * just have measured its own and be about to copy it.  So variables are asked
+ * for on a copy.
  */
 
 static ngx_int_t
@@ -165,7 +166,9 @@ ngx_adm_main_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 }
 
 
-/* the event of the path at an API, else that of the request, of the token */
+/*
+ * at an API the event in the path, else that of the request, else of the token
+ */
 
 static ngx_int_t
 ngx_adm_variable_event(ngx_http_request_t *r, ngx_str_t *event)
@@ -206,7 +209,7 @@ ngx_adm_variable_event(ngx_http_request_t *r, ngx_str_t *event)
 }
 
 
-/* that of an entry token which would let this user in here, or empty */
+/* the event of an entry token that would let this user in here, or empty */
 
 static ngx_int_t
 ngx_adm_entry_event(ngx_http_request_t *r, ngx_adm_ctx_t *ctx, ngx_str_t *event)
@@ -269,7 +272,7 @@ ngx_adm_variable_user(ngx_http_request_t *r, ngx_str_t *user)
 }
 
 
-/* the user, or the address of one who is not known */
+/* the user, or if nobody is known the address */
 
 static ngx_int_t
 ngx_adm_variable_client(ngx_http_request_t *r, ngx_str_t *client)
@@ -344,8 +347,8 @@ ngx_adm_variable_position(ngx_http_request_t *r, ngx_str_t *position)
 
 
 /*
- * The path as the request came, decoded and normalized as $uri is, whatever
- * it was rewritten or redirected to since.
+ * The path as it came, decoded and normalized as $uri is, whatever it was
+ * rewritten or redirected to since.
  */
 
 static ngx_int_t

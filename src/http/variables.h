@@ -4,8 +4,8 @@
  *
  * $admission_event, $admission_user, $admission_client, $admission_address,
  * $admission_verdict, $admission_reason and $admission_position
- * (docs/directives.md: Variables): computed when used, in any phase, of a
- * subrequest as of its request.
+ * (docs/directives.md: Variables).  They are computed when used, in any phase;
+ * in a subrequest they are those of the main request.
  */
 
 

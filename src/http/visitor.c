@@ -28,18 +28,18 @@
 #define NGX_ADM_VISITOR_LIFE    (400 * 24 * 3600)  /* s */
 
 
-/* those that a request shows */
+/* visitors that a request shows */
 
 typedef struct {
     ngx_adm_claims_t           *first;
-    ngx_adm_claims_t           *current;    /* the first by a cookie as it is
-                                               set today */
+    ngx_adm_claims_t           *current;    /* the first whose cookie is set
+                                               as it would be today */
     unsigned                    several:1;
-    int64_t                     attributes; /* of that */
+    int64_t                     attributes; /* of such a cookie */
 } ngx_adm_visitors_t;
 
 
-/* a token of theirs: of which event, empty: any */
+/* a search for a token of a visitor's; event empty: any */
 
 typedef struct {
     ngx_str_t                  *event;
@@ -112,7 +112,7 @@ ngx_adm_visitor_find(ngx_http_request_t *r, ngx_adm_claims_t **visitor,
 }
 
 
-/* empty: none, or what it is made of asks for the visitor */
+/* empty: none, or working it out needs the visitor */
 
 static ngx_int_t
 ngx_adm_visitor_event(ngx_http_request_t *r, ngx_str_t *event)
@@ -143,7 +143,7 @@ ngx_adm_visitor_event(ngx_http_request_t *r, ngx_str_t *event)
 }
 
 
-/* whose something is that is shown of the event, empty: of any */
+/* whose tokens, of the event or, empty, of any, the request shows */
 
 static ngx_int_t
 ngx_adm_visitor_bound(ngx_http_request_t *r, ngx_str_t *event,
@@ -174,7 +174,7 @@ ngx_adm_visitor_bound(ngx_http_request_t *r, ngx_str_t *event,
 }
 
 
-/* looks at all of them, so none is the one that was looked for */
+/* looks at all visitors, so it never says "this one" */
 
 static ngx_int_t
 ngx_adm_visitor_count(ngx_http_request_t *r, ngx_adm_claims_t *claims,
@@ -199,7 +199,7 @@ ngx_adm_visitor_count(ngx_http_request_t *r, ngx_adm_claims_t *claims,
 }
 
 
-/* a token of one of the visitors that are shown */
+/* whether a token belongs to one of the visitors shown */
 
 static ngx_int_t
 ngx_adm_visitor_holds(ngx_http_request_t *r, ngx_adm_claims_t *claims,
@@ -217,7 +217,7 @@ ngx_adm_visitor_holds(ngx_http_request_t *r, ngx_adm_claims_t *claims,
 
     *why = ngx_adm_reason(VISITOR);
 
-    /* users may be visitors */
+    /* where visitors are users they are in uid */
 
     holder = claims->vis.len ? &claims->vis : &claims->uid;
 
@@ -273,8 +273,8 @@ ngx_adm_visitor_make(ngx_http_request_t *r, ngx_adm_claims_t **visitor)
 
 
 /*
- * Bytes that nobody else gets, until the next call.  One call of RAND_bytes()
- * costs about as much for many visitors as for one.
+ * Bytes that nobody else gets, valid until the next call.  RAND_bytes() costs
+ * about as much for many visitors as for one.
  */
 
 static u_char *

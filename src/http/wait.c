@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Suspending requests and having them go on, from the event of what they
- * waited for.
+ * Suspending requests, and resuming them from the event of what they waited
+ * for.
  */
 
 
@@ -23,7 +23,7 @@ ngx_adm_wait(ngx_http_request_t *r, ngx_adm_wait_cancel_pt cancel, void *data)
 
     r->write_event_handler = ngx_http_request_empty_handler;
 
-    /* the client that goes is noticed, by whoever discards its body as well */
+    /* a client that goes is noticed; if the body is being discarded, by that */
 
     if (!r->discard_body) {
         rev = r->connection->read;

@@ -83,8 +83,8 @@ ngx_adm_limit_headers(ngx_http_request_t *r, ngx_adm_limits_t *limits)
 
 
 /*
- * The window that says most about what the client may do: a full one, else that
- * with the fewest requests left, for longest; NULL: there is none.
+ * The window that says most about what the client may do: a full one; else
+ * that with the fewest requests left, for longest; NULL: there is none.
  */
 
 static ngx_adm_limit_t *
@@ -114,7 +114,7 @@ ngx_adm_limit_told(ngx_adm_limits_t *limits)
 }
 
 
-/* whether somebody else has a page for it, or wants none */
+/* whether somebody else has a page for the refusal, or wants none */
 
 static ngx_uint_t
 ngx_adm_limit_error_page(ngx_http_request_t *r)
@@ -132,7 +132,10 @@ ngx_adm_limit_error_page(ngx_http_request_t *r)
 
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
-    /* it is not shown for an error of an error page, or at the end of a loop */
+    /*
+     * error_page does not work for an error of an error page, or at the end of
+     * a loop
+     */
 
     if (clcf->error_pages == NULL || r->error_page || r->uri_changes == 0) {
         return 0;

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What Redis is asked of windows: to judge and charge a request, and to take
- * back what was charged in vain.
+ * What Redis is asked about windows: to judge and charge a request, and to
+ * take back what was charged in vain.
  */
 
 
@@ -78,7 +78,7 @@ ngx_adm_limits_ask(ngx_http_request_t *r, ngx_adm_limits_t *limits)
 }
 
 
-/* the request goes away while Redis is asked */
+/* the request goes away while Redis is being asked */
 
 static void
 ngx_adm_limits_cancel(void *data)
@@ -149,8 +149,8 @@ ngx_adm_limit_run(ngx_adm_limit_call_t *call)
 
 
 /*
- * Without an answer that is one, windows stay as nobody counted them; an error
- * of Redis (NGX_DECLINED) is logged as other wrong answers are.
+ * Without a proper answer windows stay as if nobody had counted them.  An
+ * error of Redis (NGX_DECLINED) is logged as any wrong answer is.
  */
 
 static void
@@ -210,7 +210,7 @@ ngx_adm_limit_done(void *data, ngx_int_t rc, redisReply *reply)
 }
 
 
-/* once, and again now and then; an error the client of Redis tells as well */
+/* once, then now and then; of errors the Redis client tells the log as well */
 
 static void
 ngx_adm_limit_log(ngx_http_request_t *r, redisReply *reply, ngx_uint_t error)
@@ -280,7 +280,7 @@ ngx_adm_limits_back(ngx_adm_limits_t *limits, ngx_uint_t first)
 }
 
 
-/* nobody waits for it: if it fails, the client has a request less for once */
+/* nobody waits for it: if it fails the client has one request less, once */
 
 static void
 ngx_adm_limit_run_back(ngx_adm_redis_t *redis, ngx_adm_limit_t **back,

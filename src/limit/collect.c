@@ -25,7 +25,7 @@
 
 #define NGX_ADM_LIMIT_KEY         "rate:"
 
-/* bytes of a client that its key shows; of a longer one it has a hash */
+/* bytes of a client that its key shows; a longer one is hashed */
 #define NGX_ADM_LIMIT_CLIENT_MAX  64
 
 
@@ -118,8 +118,8 @@ ngx_adm_limits_collect(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 
 
 /*
- * The key of the request's window, with prefix, from its pool; NGX_DECLINED:
- * nobody is limited.
+ * The key of the request's window, with the prefix, in the request's pool;
+ * NGX_DECLINED: nobody is limited.
  */
 
 static ngx_int_t
@@ -150,7 +150,7 @@ ngx_adm_limit_key(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
         }
     }
 
-    /* braces would choose the slot */
+    /* braces would choose the cluster slot */
 
     for (i = 0; i < client.len; i++) {
         if (client.data[i] == '{' || client.data[i] == '}') {
@@ -199,7 +199,7 @@ ngx_adm_limit_key(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 }
 
 
-/* the last that was to be judged, not one that followed from another */
+/* the last one judged for itself, not one that followed from another */
 
 static ngx_adm_limit_t *
 ngx_adm_limit_find(ngx_adm_limits_t *limits, ngx_str_t *key)
@@ -220,7 +220,7 @@ ngx_adm_limit_find(ngx_adm_limits_t *limits, ngx_str_t *key)
 }
 
 
-/* two "key=" of one place have the same value */
+/* of two limits with the same window, and so the same key: the stricter */
 
 static void
 ngx_adm_limit_stricter(ngx_adm_limit_t *limit, ngx_adm_limit_conf_t *conf)
@@ -239,8 +239,8 @@ ngx_adm_limit_stricter(ngx_adm_limit_t *limit, ngx_adm_limit_conf_t *conf)
 
 
 /*
- * How a request that came by another place stands here.  NGX_DECLINED: a
- * trial that can not be judged without harm to what was charged.
+ * How a request that came through another location stands here.  NGX_DECLINED:
+ * a trial that can't be judged without harm to what was charged.
  */
 
 static ngx_int_t
@@ -249,7 +249,7 @@ ngx_adm_limit_again(ngx_adm_limit_t *limit, ngx_adm_limit_t *before)
     limit->missed = !before->redis;
 
     if (!before->charged) {
-        /* a trial was full, or nobody judged it */
+        /* a trial that was full, or that nobody judged */
         return NGX_OK;
     }
 

@@ -16,21 +16,22 @@
 #include "fallback.h"
 
 
-/* ms that Redis has to answer for before it is said to do so again */
+/* ms in which Redis has to answer before it is said to do so again */
 #define NGX_ADM_LIMIT_STEADY  1000
 
 /*
- * ms without a request that it left to "fail=", after which its answers to
- * others tell that it is back: who is asked so seldom may not be for hours.
+ * ms without a request that Redis left to "fail=", after which answers to
+ * other calls tell that it is back: a limit may be asked too seldom to find
+ * out.
  */
 #define NGX_ADM_LIMIT_IDLE    10000
 
 
-/* without a lock */
+/* lock-free */
 typedef struct {
-    ngx_atomic_t         alone;      /* bool: it did not answer */
-    ngx_msec_t           missed;     /* when last */
-    ngx_msec_t           since;      /* and first */
+    ngx_atomic_t         alone;      /* bool: Redis does not answer */
+    ngx_msec_t           missed;     /* ms, when last */
+    ngx_msec_t           since;      /* ms, and first */
 } ngx_adm_fallback_t;
 
 
@@ -66,7 +67,7 @@ ngx_adm_limit_changed(ngx_uint_t answered)
     if (!answered) {
 
         if (ngx_adm_fallback_over(fallback) && ngx_adm_fallback_end(fallback)) {
-            /* another time, but nobody was told of the end of the last */
+            /* another time without Redis, but nobody saw the last one end */
 
             fallback->since = ngx_current_msec;
             fallback->missed = ngx_current_msec;
@@ -87,7 +88,7 @@ ngx_adm_limit_changed(ngx_uint_t answered)
         return ngx_atomic_cmp_set(&fallback->alone, 0, 1);
     }
 
-    /* while some are answered and some are not, that is no change */
+    /* as long as some are answered and some are not nothing has changed */
 
     if (!fallback->alone
         || (ngx_msec_int_t) (ngx_current_msec - fallback->missed)
@@ -113,7 +114,7 @@ ngx_adm_limit_alone(ngx_uint_t *now)
 }
 
 
-/* whether it is back, as far as one can tell that no limit has asked since */
+/* whether Redis is back, as far as that can be told while no limit has asked */
 
 static ngx_uint_t
 ngx_adm_fallback_over(ngx_adm_fallback_t *fallback)
@@ -129,7 +130,7 @@ ngx_adm_fallback_over(ngx_adm_fallback_t *fallback)
 }
 
 
-/* returns 1 for the one that ended it */
+/* returns 1 to whoever ended it */
 
 static ngx_uint_t
 ngx_adm_fallback_end(ngx_adm_fallback_t *fallback)

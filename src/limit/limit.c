@@ -21,7 +21,7 @@
 #include "parts.h"
 
 
-/* a full window that is not there for a trial refuses the request */
+/* whether a full window refuses the request, and is not just on trial */
 
 #define ngx_adm_limit_refuses(limit)                                          \
     ((limit)->left < 0 && !(limit)->conf->dry_run)
@@ -86,7 +86,7 @@ ngx_adm_limits(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
 }
 
 
-/* with what Redis said, and without it by "fail=" */
+/* by what Redis said; without it, by "fail=" */
 
 static ngx_int_t
 ngx_adm_limits_judge(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
@@ -143,7 +143,7 @@ ngx_adm_limits_judge(ngx_http_request_t *r, ngx_adm_ctx_t *ctx)
         }
     }
 
-    /* some node charged it; in a dry run that is all that has to go */
+    /* take back what some node charged; in a dry run only that */
 
     if (refused || closed) {
         ngx_adm_limits_back(limits, limits->first);
@@ -189,7 +189,7 @@ ngx_adm_limits_verdict(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     for (i = 0; i < n; i++) {
 
         if (!limit[i].conf->dry_run && !lcf->dry_run) {
-            /* others get another answer: a trial tells the client nothing */
+            /* others get another answer; a trial tells the client nothing */
             ctx->gated = 1;
         }
 
@@ -246,7 +246,7 @@ ngx_adm_limits_verdict(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 }
 
 
-/* one that had room for what another one refused counts nothing */
+/* a window with room, of a request that another one refused, counts nothing */
 
 static void
 ngx_adm_limit_count(ngx_http_request_t *r, ngx_adm_limit_t *limit,
@@ -269,7 +269,7 @@ ngx_adm_limit_count(ngx_http_request_t *r, ngx_adm_limit_t *limit,
 
     } else if (limit->redis || limit->local) {
 
-        /* likewise what an earlier place has counted */
+        /* nor what an earlier location has counted */
 
         if (refused || limit->again) {
             return;
@@ -279,7 +279,7 @@ ngx_adm_limit_count(ngx_http_request_t *r, ngx_adm_limit_t *limit,
                             : NGX_ADM_DECISION_ALLOWED;
 
     } else if (limit->conf->fail == NGX_ADM_FAIL_LOCAL) {
-        /* it was not asked any more */
+        /* nobody asked it any more */
         return;
 
     } else {

@@ -22,15 +22,15 @@
 
 
 /*
- * The limits of the request's location, once it is known who asks: NGX_OK,
- * NGX_AGAIN (it waits), NGX_ABORT (it is refused, as verdict and reason of ctx
- * say) or NGX_ERROR.
+ * Judges by the limits of the request's location, when it is known who asks:
+ * NGX_OK, NGX_AGAIN (the request waits), NGX_ABORT (refused, as verdict and
+ * reason of ctx say) or NGX_ERROR.
  */
 ngx_int_t ngx_adm_limits(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
 /*
- * Takes back what a request was charged by the limits from the first (0: all)
- * on: it is refused all the same.
+ * Takes back what limits from number "first" on (0: all) charged a request
+ * that is refused all the same.
  */
 void ngx_adm_limits_back(ngx_adm_limits_t *limits, ngx_uint_t first);
 
@@ -38,8 +38,8 @@ void ngx_adm_limits_back(ngx_adm_limits_t *limits, ngx_uint_t first);
 ngx_int_t ngx_adm_limit_deny(ngx_http_request_t *r, ngx_adm_ctx_t *ctx);
 
 /*
- * RateLimit-Policy and RateLimit of the answer, in the place of those that a
- * backend set; NGX_ERROR: no memory.
+ * Sets RateLimit-Policy and RateLimit of the answer, in place of a backend's.
+ * NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_limit_headers(ngx_http_request_t *r,
     ngx_adm_limits_t *limits);

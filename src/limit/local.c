@@ -21,21 +21,21 @@
 #include "local.h"
 
 
-#define NGX_ADM_WINDOW_SHARE  8          /* of the zone, one part */
+#define NGX_ADM_WINDOW_SHARE  8          /* one such part of the zone */
 
-/* as many as fill a cell, which a window needs 64 bytes of */
+/* times that fill a cell; a window needs 64 bytes of one */
 #define NGX_ADM_WINDOW_TIMES  14
 
 #define NGX_ADM_WINDOW_CELL   sizeof(ngx_adm_cell_t)
 
 /*
- * More requests than that are counted in buckets, algorithm=log or not: what
- * has no room is not counted, and a page, the least there is, has room for so
- * many, wherever in a cell the first of them is.
+ * With more requests than that it counts in buckets, algorithm=log or not.
+ * Requests without room are not counted; a page, the least there is, has room
+ * for so many, wherever in a cell the first of them is.
  */
 #define NGX_ADM_WINDOW_LOG    800
 
-/* of the requests of a window, the earliest first; ms, as the clock's */
+/* times of requests of a window, the earliest first; ms of the clock */
 typedef struct ngx_adm_times_s  ngx_adm_times_t;
 
 struct ngx_adm_times_s {
@@ -47,28 +47,28 @@ struct ngx_adm_times_s {
 typedef struct ngx_adm_window_s  ngx_adm_window_t;
 
 struct ngx_adm_window_s {
-    ngx_adm_window_t    *next;                  /* of the same list */
+    ngx_adm_window_t    *next;                  /* in the list */
     ngx_queue_t          lru;
     uint64_t             hash;
     ngx_msec_t           used;                  /* when last asked */
 
-    /* of a log: from times->at[skip] on; of a counter NULL */
+    /* of a log: from times->at[skip] on; of a counter: NULL */
     ngx_adm_times_t     *times;
 
     union {
         ngx_adm_times_t *last;
-        ngx_msec_t                  start;      /* of the current bucket */
+        ngx_msec_t                  start;      /* ms, of the current bucket */
     } u;
 
     uint32_t                        n;          /* in the log or bucket */
-    uint32_t                        skip;       /* or n of the bucket before */
+    uint32_t                        skip;       /* or n of the last bucket */
 };
 
 
 typedef union ngx_adm_cell_u  ngx_adm_cell_t;
 
 union ngx_adm_cell_u {
-    ngx_adm_cell_t      *next;       /* free */
+    ngx_adm_cell_t      *next;       /* of free cells */
     ngx_adm_window_t     window;
     ngx_adm_times_t      times;
 };
@@ -76,15 +76,15 @@ union ngx_adm_cell_u {
 
 typedef struct {
     ngx_adm_cell_t      *free;
-    ngx_adm_cell_t      *unused;     /* those from here on, too */
+    ngx_adm_cell_t      *unused;     /* no cell from here on was used yet */
     ngx_adm_cell_t      *end;
     ngx_queue_t          lru;        /* latest first */
-    ngx_uint_t           mask;       /* of the lists' number */
+    ngx_uint_t           mask;       /* the number of lists, less 1 */
     ngx_adm_window_t   **lists;
 } ngx_adm_windows_t;
 
 
-/* NULL: there are none yet */
+/* NULL: not made yet */
 #define ngx_adm_windows(zone)                                                 \
     (*(ngx_adm_windows_t **) ngx_adm_zone_data(zone, &ngx_adm_windows_part))
 
@@ -157,7 +157,7 @@ ngx_adm_limit_local(ngx_adm_limit_t **limits, ngx_uint_t n)
             continue;
         }
 
-        /* one that is made may be at the cost of those looked at before */
+        /* a window that is made may take the place of one looked at before */
 
         window = ngx_adm_window_get_locked(windows, hash[i], 1);
 
@@ -222,7 +222,7 @@ ngx_adm_windows_yield(ngx_adm_zone_t *zone)
 }
 
 
-/* as much as there is of the share; NULL: not even a page */
+/* takes as much memory as there is, within the share; NULL: not even a page */
 
 static ngx_adm_windows_t *
 ngx_adm_windows_locked(ngx_adm_zone_t *zone)
@@ -252,7 +252,7 @@ ngx_adm_windows_locked(ngx_adm_zone_t *zone)
         }
     }
 
-    /* a list for every four cells: half of them, at most, are windows */
+    /* a list for every four cells, of which half at most are windows */
 
     n = size / NGX_ADM_WINDOW_CELL;
 
@@ -293,13 +293,13 @@ ngx_adm_window_hash(ngx_adm_limit_t *limit)
     hash = ngx_adm_hash(&ngx_adm_zone->sh->hash_key,
                         limit->key.data, limit->key.len);
 
-    /* of another algorithm it is another one */
+    /* with another algorithm it is another window */
 
     return ngx_adm_window_logs(limit->conf) ? hash : ~hash;
 }
 
 
-/* the window, now the latest used; NULL: there is none, or no room for it */
+/* the window, now the latest used; NULL: none, or no room */
 
 static ngx_adm_window_t *
 ngx_adm_window_get_locked(ngx_adm_windows_t *windows, uint64_t hash,
@@ -346,7 +346,7 @@ ngx_adm_window_get_locked(ngx_adm_windows_t *windows, uint64_t hash,
 }
 
 
-/* forgets what has left the window; window NULL: nothing is in it */
+/* drops what has left the window; window NULL: it is empty */
 
 static void
 ngx_adm_window_look_locked(ngx_adm_windows_t *windows, ngx_adm_window_t *window,
@@ -384,7 +384,7 @@ ngx_adm_window_look_log_locked(ngx_adm_windows_t *windows,
     length = limit->conf->window * 1000;
 
     if ((ngx_msec_int_t) (ngx_current_msec - window->used) >= length) {
-        /* times of long ago would look like those of tomorrow */
+        /* after so long a pause times would look as if they were yet to come */
         ngx_adm_window_clear_locked(windows, window);
     }
 
@@ -414,7 +414,7 @@ ngx_adm_window_look_log_locked(ngx_adm_windows_t *windows,
 
     limit->left -= window->n;
 
-    /* of more than there is room for, the limit was higher before, some go */
+    /* the limit was higher before: of more than there is room for some go */
 
     i = window->skip + (limit->left < 0 ? -limit->left : 0);
 
@@ -439,7 +439,7 @@ ngx_adm_window_look_counter_locked(ngx_adm_window_t *window,
     quota = limit->conf->quota;
     length = limit->conf->window * 1000;
 
-    /* of another worker it may be a moment later */
+    /* another worker's time may be a moment later */
 
     age = (ngx_msec_int_t) (ngx_current_msec - window->u.start);
     age = ngx_max(age, 0);
@@ -520,7 +520,7 @@ ngx_adm_window_charge_locked(ngx_adm_windows_t *windows,
 }
 
 
-/* the latest, which may be of another request: it is as old, but for ms */
+/* takes out the latest, maybe another request's, but as old to within ms */
 
 static void
 ngx_adm_window_back_locked(ngx_adm_windows_t *windows, ngx_adm_window_t *window,
@@ -552,7 +552,7 @@ ngx_adm_window_back_locked(ngx_adm_windows_t *windows, ngx_adm_window_t *window,
     } else if ((window->skip + window->n) % NGX_ADM_WINDOW_TIMES
                == 0)
     {
-        /* it was the only one in its cell */
+        /* was it the only one in its cell? */
 
         for (times = window->times;
              times->next != window->u.last;
@@ -586,7 +586,7 @@ ngx_adm_window_clear_locked(ngx_adm_windows_t *windows,
 }
 
 
-/* NULL: all of it is one that is to be kept */
+/* NULL: all memory is the window that has to stay */
 
 static void *
 ngx_adm_window_cell_locked(ngx_adm_windows_t *windows, ngx_adm_window_t *keep)

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Sliding windows in the shared memory of a host, for when Redis does not
- * answer.  They have a share of the zone at most: when it is full, the window
- * that was unused for longest goes.
+ * answer.  They have a share of the zone at most; when that is full the window
+ * goes that was unused for longest.
  */
 
 
@@ -23,10 +23,10 @@ extern ngx_adm_zone_part_t  ngx_adm_windows_part;
 
 
 /*
- * Charges a request to all n windows (NGX_ADM_LIMITS_MAX at most)
- * or, if one that is not for a trial is full, to none.  Fills left and wait.
- * In a zone that is full of other things nothing is counted, and all pass.
- * Takes the zone's lock.
+ * Charges a request to all n windows (NGX_ADM_LIMITS_MAX at most); or to none,
+ * if one that is not on trial is full.  Sets left and wait.  If the zone is
+ * full of other things nothing is counted, and all pass.  Takes the zone's
+ * lock.
  */
 void ngx_adm_limit_local(ngx_adm_limit_t **limits, ngx_uint_t n);
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The text is a chain of buffers, each filled up to where the next line may
- * not fit.
+ * The text is a chain of buffers, each filled until the next line might not
+ * fit.
  */
 
 
@@ -42,8 +42,8 @@ ngx_adm_exposition_init(ngx_adm_exposition_t *e, ngx_pool_t *pool,
 
 
 /*
- * What OpenMetrics calls a family the older format calls a metric: of a
- * counter it has the name of the samples.
+ * The older format calls a family a metric: of a counter that has the name of
+ * the samples.
  */
 
 void
@@ -84,7 +84,7 @@ ngx_adm_exposition_label(ngx_adm_exposition_t *e, const char *name,
 {
     u_char  *p, *data;
 
-    /* of what values have JSON escapes the same */
+    /* JSON needs the same escapes for what values have */
 
     data = ngx_pnalloc(e->pool, e->labels.len + ngx_strlen(name) + value->len
                                 + ngx_escape_json(NULL, value->data, value->len)
@@ -211,7 +211,7 @@ ngx_adm_exposition_add(ngx_adm_exposition_t *e, const char *fmt, ...)
 }
 
 
-/* so many bytes at the end of the last buffer, or of a new one */
+/* room for so many bytes at the end of the last buffer, or in a new one */
 
 static ngx_int_t
 ngx_adm_exposition_room(ngx_adm_exposition_t *e, size_t size)
@@ -241,7 +241,7 @@ ngx_adm_exposition_room(ngx_adm_exposition_t *e, size_t size)
 }
 
 
-/* n units, "unit" of which are one: with a point, without zeros at its end */
+/* n / unit, with a point, and without zeros at the end */
 
 static u_char *
 ngx_adm_exposition_fraction(u_char *p, uint64_t n, ngx_uint_t unit)

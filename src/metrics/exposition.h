@@ -22,7 +22,7 @@ typedef enum {
     NGX_ADM_HISTOGRAM } ngx_adm_metric_e;
 
 
-/* a value without end */
+/* a value without a bound */
 #define NGX_ADM_INFINITY  INT64_MAX
 
 
@@ -33,7 +33,7 @@ typedef struct {
 
     const char                    *name;        /* of the family */
     unsigned                       counter:1;
-    unsigned                       seconds:1;   /* its values are ms */
+    unsigned                       seconds:1;   /* values are in ms */
     ngx_str_t                      labels;      /* of the next sample */
 
     ngx_chain_t                   *out;
@@ -47,29 +47,30 @@ void ngx_adm_exposition_init(ngx_adm_exposition_t *e, ngx_pool_t *pool,
     ngx_uint_t openmetrics);
 
 /*
- * A family, whose samples follow.  The name is without the prefix and without
- * the _total of a counter; if it ends in _seconds or _bytes that is the unit.
+ * Begins a family, whose samples follow.  The name is without the prefix, and
+ * without a counter's _total; if it ends in _seconds or _bytes that is the
+ * unit.
  */
 void ngx_adm_exposition_family(ngx_adm_exposition_t *e, const char *name,
     ngx_adm_metric_e type, const char *help);
 
-/* one more label of the next sample; the value is escaped */
+/* adds a label to the next sample; the value is escaped */
 void ngx_adm_exposition_label(ngx_adm_exposition_t *e, const char *name,
     const ngx_str_t *value);
 
-/* a sample; of a family in seconds the value is ms */
+/* puts a sample; in a family in seconds the value is in ms */
 void ngx_adm_exposition_value(ngx_adm_exposition_t *e, int64_t value);
 
 /*
- * The samples of a histogram: bounds of all buckets but the last, which has
- * none, and behind the buckets the sum of what was observed, as many of them
- * a second as unit says.
+ * Puts the samples of a histogram: bounds of all buckets but the last, which
+ * has none; behind the buckets there is the sum of what was observed, in units
+ * of which so many are a second.
  */
 void ngx_adm_exposition_histogram(ngx_adm_exposition_t *e,
     ngx_atomic_uint_t *buckets, ngx_uint_t n, const ngx_uint_t *bounds,
     ngx_uint_t unit);
 
-/* the end; NGX_ERROR: there was no memory for it */
+/* ends the text; NGX_ERROR: there was no memory for it */
 ngx_int_t ngx_adm_exposition_end(ngx_adm_exposition_t *e);
 
 

@@ -46,7 +46,7 @@ static ngx_uint_t ngx_adm_event_gauge_shows(ngx_adm_scrape_t *s,
         ngx_uint_t i)
 
 
-/* all there is to tell is in its labels */
+/* its labels say all there is to say */
 
 ngx_adm_gauge(build_info)
 {
@@ -124,7 +124,7 @@ ngx_adm_gauge(state_age)
 {
     ngx_msec_t  age;
 
-    /* where there is no Redis, none is down */
+    /* where there is no Redis none is down */
 
     if (s->mcf->redis == NULL) {
         return NGX_ADM_GAUGE_NONE;
@@ -320,7 +320,7 @@ ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
 
         conf = ngx_adm_event_conf(s->mcf, &named->id);
 
-        /* one that is not listed was activated by the API */
+        /* an event without a line was activated by the API */
 
         return conf ? conf->threshold : s->mcf->event_default.threshold;
 

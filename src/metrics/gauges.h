@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Gauges, computed when they are asked for.
+ * Gauges, computed when somebody asks for them.
  */
 
 
@@ -21,7 +21,7 @@
 #define NGX_ADM_GAUGE_NONE  INT64_MIN
 
 
-/* what an answer is made of */
+/* what an answer is made from */
 typedef struct {
     ngx_adm_main_conf_t  *mcf;
     ngx_adm_tallies_t     tallies;
@@ -37,7 +37,7 @@ typedef enum {
     NGX_ADM_EVENT_GAUGES } ngx_adm_event_gauge_e;
 
 
-/* i: which pair of values of its labels, the second one's changing first */
+/* i: pair of values of the labels, where the second label's changes first */
 
 #define gauge(id, name, label1, label2, help)                                 \
     int64_t ngx_adm_gauge_##id(ngx_adm_scrape_t *s,                           \
@@ -46,7 +46,7 @@ typedef enum {
 #include "../base/counter_list.h"
 
 
-/* of an event; and the sum over all events, named or not */
+/* a gauge of an event; the same as a sum over all events, named or not */
 
 int64_t ngx_adm_event_gauge(ngx_adm_event_gauge_e gauge, ngx_adm_scrape_t *s,
     ngx_adm_named_t *named);

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Everything is copied from shared memory, the little that needs the lock
- * under it, and written from the copy: each entry of counter_list.h by the
- * function of its kind.
+ * All is copied from shared memory, the little that needs the lock under it,
+ * and then written from the copy: each entry of counter_list.h by the function
+ * for its kind.
  */
 
 
@@ -45,8 +45,8 @@ struct ngx_adm_metric_s {
     ngx_adm_metric_e      type;
     const char           *name;
     const char           *help;
-    ngx_uint_t            first;     /* counter; or which tally, histogram,
-                                        event_gauge */
+    ngx_uint_t            first;     /* its counter; or which tally,
+                                        histogram, event_gauge it is */
     const ngx_adm_label_t  *label1;
     const ngx_adm_label_t  *label2;
     ngx_adm_gauge_pt      gauge;
@@ -141,7 +141,7 @@ static const ngx_adm_metric_t  ngx_adm_metrics[] = {
 };
 
 
-/* no event id has parentheses */
+/* like no event's id, as those have no parentheses */
 static const ngx_str_t  ngx_adm_others = ngx_string("(other)");
 
 
@@ -167,7 +167,7 @@ ngx_adm_metrics_handler(ngx_http_request_t *r)
 
     ngx_adm_stripe_sum(s.counters);
 
-    /* it is counted when it is over */
+    /* what is not over yet is counted only here */
 
     s.counters[NGX_ADM_COUNT_FALLBACK] += ngx_adm_limit_alone(&alone);
 
@@ -195,7 +195,7 @@ ngx_adm_metrics_handler(ngx_http_request_t *r)
 }
 
 
-/* whether OpenMetrics is asked for: Prometheus prefers it where it knows it */
+/* whether OpenMetrics is asked for, which Prometheus prefers if it knows it */
 
 static ngx_uint_t
 ngx_adm_metrics_is_open(ngx_http_request_t *r)
@@ -231,7 +231,7 @@ ngx_adm_metrics_is_open(ngx_http_request_t *r)
         return 1;
     }
 
-    /* "q=0" and "q=0.000" say no, "q=0.5" does not */
+    /* "q=0" and "q=0.000" refuse it, "q=0.5" does not */
 
     for (p += sizeof("q=0") - 1; p < last; p++) {
         if (*p >= '1' && *p <= '9') {
@@ -244,8 +244,8 @@ ngx_adm_metrics_is_open(ngx_http_request_t *r)
 
 
 /*
- * Of the reasons of tiers those that there were, since there are many; with a
- * dry run, of verdicts as well.
+ * Reasons of the tiers only if they occurred, since there are many; in a dry
+ * run also verdicts.
  */
 
 ngx_adm_metric(requests)

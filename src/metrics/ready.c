@@ -20,17 +20,23 @@
 #include "ready.h"
 
 
-/* the schedule asks Redis twice a second, whether there is something or not */
+/* ms without an answer; the schedule asks Redis twice a second, in any case */
 #define NGX_ADM_READY_SILENT  3000       /* ms without an answer */
 
-/* other workers may be answered all the while, and then all is well */
+/*
+ * ms with a breaker open; other workers may be answered meanwhile, and then
+ * all is well
+ */
 #define NGX_ADM_READY_OPEN    1000       /* ms, with a breaker open
                                             */
 
 /* more than there are events for: people wait longer than they have to */
 #define NGX_ADM_READY_LATE    5000       /* ms */
 
-/* each event is looked at several times meanwhile */
+/*
+ * ms since a stale event was seen; each event is looked at several times in
+ * that
+ */
 #define NGX_ADM_READY_SEEN    3000       /* ms since a stale event was seen */
 
 
@@ -38,7 +44,7 @@
 #define NGX_ADM_READY_LEN     320
 
 
-/* by the bits of why it is not ready */
+/* names, by bits of why it is not ready */
 static ngx_str_t  ngx_adm_ready_texts[] = {
     ngx_string("redis_never_heard"),
     ngx_string("redis_unreachable"),
@@ -129,7 +135,7 @@ ngx_adm_not_ready(ngx_adm_main_conf_t *mcf)
     ngx_uint_t  reasons;
 
     if (mcf->redis == NULL) {
-        return 0;
+        return mcf->asks ? NGX_ADM_READY_NEVER : 0;
     }
 
     ngx_adm_needs_refused(&refused, name);

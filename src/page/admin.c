@@ -4,10 +4,10 @@
  *
  * The operators' page.
  *
- * The document says nothing that is worth hiding: numbers and switches come
- * and go by the APIs, which ask who calls.  So who is no operator (yet) gets
- * it too, with the status that says so, and can sign in on it: a browser
- * shows no bearer token when it goes to a page.
+ * The document has nothing to hide: numbers and switches come and go by the
+ * APIs, which ask who calls.  So it is also sent to somebody who is no
+ * operator (yet), with the status that says so, for signing in on it: a
+ * browser shows no bearer token when it goes to a page.
  */
 
 

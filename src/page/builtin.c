@@ -2,8 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The documents of pages/ as they are built in: the build makes a header of
- * them.
+ * The documents of pages/, built in: the build makes a header of them.
  */
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Scripts and styles are allowed by their hashes, so they are found here as
- * a browser finds them.  That is also why nothing is replaced inside of them:
- * a script reads what it needs from an attribute.
+ * Scripts and styles are allowed by their hashes, so they are found here in
+ * the way a browser finds them.  For the same reason nothing is replaced
+ * inside of them: a script reads what it needs from an attribute.
  */
 
 
@@ -51,11 +51,11 @@ typedef struct {
     ngx_adm_page_conf_t *page;
     ngx_adm_page_doc_t  *doc;
 
-    u_char              *text;               /* not yet in a part */
+    u_char              *text;               /* not in a part yet */
     u_char              *pos;
     u_char              *last;
 
-    ngx_array_t          scripts;            /* of characters: hashes */
+    ngx_array_t          scripts;            /* hashes of a kind, as text */
     ngx_array_t          styles;
 } ngx_adm_compile_t;
 
@@ -302,7 +302,7 @@ ngx_adm_page_compile(ngx_conf_t *cf, ngx_adm_page_conf_t *page,
 }
 
 
-/* these return NGX_OK: it was that, and pos is after it; or NGX_DECLINED */
+/* these return NGX_OK: it was that, and pos is behind it; or NGX_DECLINED */
 
 static ngx_int_t
 ngx_adm_page_comment(ngx_adm_compile_t *c)
@@ -406,7 +406,7 @@ unterminated:
 }
 
 
-/* of the content as a browser sees it: any line ending is a line feed */
+/* of the content as a browser has it: with a line feed for any line ending */
 
 static ngx_int_t
 ngx_adm_page_hash(ngx_adm_compile_t *c, ngx_str_t *content, ngx_array_t *hashes)

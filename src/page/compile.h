@@ -19,9 +19,8 @@
 
 
 /*
- * which: NGX_ADM_PAGE_*, what placeholders are known; name: for
- * messages; text is read as long as the configuration is in use.  NGX_ERROR:
- * logged.
+ * which: NGX_ADM_PAGE_*, by which placeholders are known; name: for messages;
+ * text stays as long as the configuration.  NGX_ERROR: logged.
  */
 ngx_int_t ngx_adm_page_compile(ngx_conf_t *cf, ngx_adm_page_conf_t *page,
     ngx_uint_t which, ngx_str_t *name, ngx_str_t *text,

@@ -4,10 +4,10 @@
  *
  * The content handler of admission_page.
  *
- * The answer to one who waits is made of the address and the configuration,
- * and of whether there is such an event, and of nothing else: no cookie is
- * read or set, and the language is the script's business.  So caches may keep
- * it under its whole address, query included.
+ * What somebody who waits is sent depends on the address, the configuration,
+ * and whether there is such an event, and on nothing else: no cookie is read
+ * or set, and the language is the script's business.  So caches may keep it,
+ * under the whole address with its query.
  */
 
 
@@ -126,19 +126,21 @@ ngx_adm_page_answer(ngx_http_request_t *r, ngx_str_t *values,
     if (ngx_adm_page_in_place(r)
         && !(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD)))
     {
-        /* a form is not to look as if it had been taken */
+        /* not 200, or a form would look as if it had been taken */
         status = ngx_adm_page_status(r);
     }
 
     if (!named) {
-        /* the page says it, by having no event */
+        /* the page says so, by not having an event */
         status = NGX_HTTP_BAD_REQUEST;
 
     } else {
         rc = ngx_adm_room_event_conf(mcf, &values[NGX_ADM_PAGE_EVENT], &conf);
 
         if (rc == NGX_DECLINED) {
-            /* unless it has come into being since: the API tells the page */
+            /*
+             * the event may have come into being since: the API tells the page
+             */
             status = NGX_HTTP_NOT_FOUND;
             conf = NULL;
 
@@ -191,7 +193,7 @@ ngx_adm_page_is_nojs(ngx_http_request_t *r)
 }
 
 
-/* by a browser: not what it loads ahead, or for a page */
+/* whether a browser shows it: not what it loads ahead, or for a page */
 
 static ngx_uint_t
 ngx_adm_page_is_shown(ngx_http_request_t *r)
@@ -203,7 +205,7 @@ ngx_adm_page_is_shown(ngx_http_request_t *r)
 }
 
 
-/* the last segment of the path; NGX_DECLINED: that is no event id */
+/* the last segment of the path; NGX_DECLINED: that is no event's id */
 
 static ngx_int_t
 ngx_adm_page_event(ngx_http_request_t *r, ngx_str_t *event)
@@ -234,7 +236,7 @@ ngx_adm_page_event(ngx_http_request_t *r, ngx_str_t *event)
 }
 
 
-/* whether it is an error_page, which has the method that failed */
+/* whether it is an error_page, whose request has the method that failed */
 
 static ngx_uint_t
 ngx_adm_page_is_error(ngx_http_request_t *r)
@@ -243,7 +245,7 @@ ngx_adm_page_is_error(ngx_http_request_t *r)
 }
 
 
-/* what the denial is by itself, where "error_page ... =" leaves it out */
+/* the status of the denial itself, where "error_page ... =" leaves it out */
 
 static ngx_uint_t
 ngx_adm_page_status(ngx_http_request_t *r)
@@ -311,8 +313,9 @@ ngx_adm_page_denied(ngx_http_request_t *r)
 
 
 /*
- * Where to go on to; empty: nowhere that is said, or is safe.  In the place of
- * something else the arguments are not the page's, but for our own name.
+ * Where to go on to; empty: nowhere is said, or nowhere safe.  If the page is
+ * in place of something else the arguments are not the page's own, but for the
+ * one with the module's own name.
  */
 
 static ngx_int_t
@@ -345,9 +348,9 @@ ngx_adm_page_return(ngx_http_request_t *r, ngx_str_t *target)
 
 
 /*
- * What a browser without JavaScript goes on to: it can not take the query
- * along by itself, so where there is a "return" it is put in here.  Where the
- * page is in the place of something else, its own address is, too.
+ * Where a browser without JavaScript goes on to.  It can not take the query
+ * along by itself, so a "return" in it is put in here; and if the page is in
+ * place of something else, so is the address of that.
  */
 
 static ngx_int_t

@@ -18,7 +18,8 @@
 #include "nojs_text.h"
 
 
-#define NGX_ADM_NOJS_ASKED  30           /* s that a question stands */
+#define NGX_ADM_NOJS_ASKED  30           /* s for which a question stays on
+                                            the page */
 
 
 static ngx_int_t ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event,
@@ -131,7 +132,7 @@ ngx_adm_nojs_go(ngx_adm_nojs_t *nojs)
     r = nojs->call->request;
     target = &nojs->target;
 
-    /* not to this page again, unless it is in that one's place */
+    /* not to this page again, unless it is in place of that address */
 
     for (len = 0; len < target->len; len++) {
 
@@ -158,7 +159,7 @@ ngx_adm_nojs_go(ngx_adm_nojs_t *nojs)
 }
 
 
-/* "next", with the event wherever it is named */
+/* "next", with the event in place of its placeholder */
 
 static ngx_int_t
 ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *target)
@@ -206,7 +207,10 @@ ngx_adm_nojs_next(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *target)
 }
 
 
-/* the page's own, with what it said was ahead: the next says no more */
+/*
+ * the page's own address, with how many were told to be ahead: no more are
+ * next time
+ */
 
 static ngx_int_t
 ngx_adm_nojs_address(ngx_adm_nojs_t *nojs, const char *what, ngx_str_t *uri)
@@ -237,7 +241,7 @@ ngx_adm_nojs_address(ngx_adm_nojs_t *nojs, const char *what, ngx_str_t *uri)
 }
 
 
-/* the call of the API, which leads back here */
+/* the call of the API, which leads back to the page */
 
 static ngx_int_t
 ngx_adm_nojs_leaves(ngx_adm_nojs_t *nojs, ngx_str_t *ticket, ngx_str_t *uri)
@@ -276,8 +280,8 @@ ngx_adm_nojs_leaves(ngx_adm_nojs_t *nojs, ngx_str_t *ticket, ngx_str_t *uri)
 
 
 /*
- * The page with "left": a path of this site, as a return target has to be; of a
- * target that would make it too long nothing is left but the page.
+ * The page with "left": a path of this site, as a return target has to be.  A
+ * target that would make it too long is dropped.
  */
 
 static ngx_int_t
@@ -333,7 +337,7 @@ ngx_adm_nojs_refresh(ngx_adm_nojs_t *nojs, ngx_uint_t seconds)
     u_char     *p;
     ngx_str_t   value, uri;
 
-    /* the answer has a ticket, so the next request shows it if it can */
+    /* the answer has a ticket, which the next request shows if it can */
 
     if (ngx_adm_nojs_address(nojs, nojs->visit.ticket ? "&again=1" : "", &uri)
         != NGX_OK)

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The queue without JavaScript: to join takes a script.  Who is in line
- * already, and shows so, is told how it stands, may leave, and goes on when it
+ * The queue without JavaScript.  Joining takes a script; but somebody who is
+ * in line, and shows it, is told how it stands, may leave, and goes on when it
  * is time.
  */
 
@@ -22,7 +22,9 @@
 #include "nojs_text.h"
 
 
-#define NGX_ADM_NOJS_SAYS  2             /* s, where that is all to tell */
+#define NGX_ADM_NOJS_SAYS  2             /* s until the browser comes again
+                                            where there is nothing to tell
+                                            but that */
 
 
 static ngx_int_t ngx_adm_nojs_looked(ngx_adm_queue_look_t *look,
@@ -97,7 +99,7 @@ ngx_adm_nojs_looked(ngx_adm_queue_look_t *look,
 }
 
 
-/* who is asked whether to leave is in line all the same */
+/* the page that asks whether to leave says how one stands, too */
 
 static ngx_int_t
 ngx_adm_nojs_stands(ngx_adm_nojs_t *nojs, ngx_adm_queue_answer_t *answer)
@@ -183,7 +185,7 @@ ngx_adm_nojs_outside(ngx_adm_nojs_t *nojs)
 }
 
 
-/* the page itself; in the place of something else that, which leads to it */
+/* the page itself; or what it is in place of, which leads to it */
 
 static ngx_int_t
 ngx_adm_nojs_page(ngx_adm_nojs_t *nojs, ngx_str_t *uri)

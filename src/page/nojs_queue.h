@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * ?nojs=: the queue of an event, to join which takes JavaScript: the page says
- * so, with what an operator says, and whether all is sold; and how one stands
- * who is in line already.
+ * ?nojs=: the queue of an event, which takes JavaScript to join.  The page
+ * says so, with an operator's notice, and whether all is sold; to somebody who
+ * is in line already it says how it stands.
  */
 
 

@@ -147,7 +147,7 @@ ngx_adm_nojs_given_up(ngx_adm_nojs_t *nojs, ngx_adm_claims_t *ticket)
     }
 
     if (left) {
-        /* it did not come to it */
+        /* the ticket still stands: it was not given up */
         return NGX_DECLINED;
     }
 
@@ -322,7 +322,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* the visitor's own position is one of them */
+    /* ahead has the visitor's own position, too */
 
     if (ngx_adm_page_number(r, ngx_max(ahead - 1, 0),
                             &values[NGX_ADM_PAGE_AHEAD])

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What there is to read on the page without JavaScript: numbers and times as
- * both of its languages write them, what an operator says, and which parts are
+ * both of its languages write them, an operator's notice, and which parts are
  * shown.
  */
 
@@ -128,7 +128,10 @@ ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event, ngx_str_t *values)
 }
 
 
-/* words of a state are classes of the page, and each shows what it names */
+/*
+ * the words of a state are classes of the page, each of which shows what it
+ * names
+ */
 
 void
 ngx_adm_page_state(ngx_str_t *values, const char *state)
@@ -193,7 +196,10 @@ ngx_adm_page_state(ngx_str_t *values, const char *state)
         ngx_str_null(&values[NGX_ADM_PAGE_DRAW]);
     }
 
-    /* a number, or a place, that may be given up: a lot stays one of them */
+    /*
+     * a number, or a place, can be given up; but a lot that is given up stays
+     * one
+     */
 
     if (values[NGX_ADM_PAGE_WAITING].len == 0) {
         ngx_str_null(&values[NGX_ADM_PAGE_HELD]);

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Values of the page without JavaScript, of r->pool.
+ * Values of the page without JavaScript, in r->pool.
  */
 
 
@@ -25,15 +25,15 @@ ngx_int_t ngx_adm_page_clock(ngx_http_request_t *r, int64_t seconds,
 ngx_int_t ngx_adm_page_number(ngx_http_request_t *r, int64_t n,
     ngx_str_t *text);
 
-/* from when to when, in words of both languages, into the page's values */
+/* from when to when, in words of both languages, among the page's values */
 ngx_int_t ngx_adm_page_wait(ngx_http_request_t *r, ngx_adm_range_t *range,
     ngx_str_t *values);
 
-/* what an operator says of the event, if anything, into the page's values */
+/* the notice of an operator, if there is one, among the page's values */
 ngx_int_t ngx_adm_page_notice(ngx_http_request_t *r, ngx_str_t *event,
     ngx_str_t *values);
 
-/* what is for the state of that page is shown, the rest is not */
+/* shows the parts of the page for that state, and hides the others */
 void ngx_adm_page_state(ngx_str_t *values, const char *state);
 
 

@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A document is sent with its values: its parts one after the other, a policy
- * that allows its own scripts and styles, and a name by which caches know it.
+ * A document is sent with its values: its parts one after the other, with a
+ * policy that allows its own scripts and styles, and a name by which caches
+ * know it.
  */
 
 

@@ -2,14 +2,14 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The pages that people wait on, and the operators' one (docs/directives.md:
+ * The pages that people wait on, and that of operators (docs/directives.md:
  * admission_page).
  *
- * A page is one HTML document, compiled when the configuration is read into
- * pieces of fixed text with values between them.  Values depend on the
- * address and the configuration alone, so that caches may keep the answer;
- * the page without JavaScript and that of the operators are the exceptions,
- * and are not stored.
+ * A page is one HTML document, which is compiled when the configuration is
+ * read into pieces of fixed text with values between them.  Values depend on
+ * the address and the configuration alone, so that caches may keep the answer.
+ * The page without JavaScript, and that of operators, are exceptions, and are
+ * not stored.
  */
 
 
@@ -28,7 +28,7 @@
 #define NGX_ADM_PAGE_MAX  262144        /* bytes of a file */
 
 
-/* which pages: masks of what a placeholder is known in */
+/* pages, as a mask of those in which a placeholder is known */
 #define NGX_ADM_PAGE_TIER1  1
 #define NGX_ADM_PAGE_TIER2  2
 #define NGX_ADM_PAGE_NOJS   4
@@ -39,14 +39,14 @@
 typedef struct {
     ngx_array_t                 parts;      /* ngx_adm_page_part_t */
     ngx_str_t                   csp;        /* Content-Security-Policy */
-    ngx_str_t                   tag;        /* names what is fixed, in hex */
+    ngx_str_t                   tag;        /* hash of all that is fixed */
 } ngx_adm_page_doc_t;
 
 
 typedef struct {
     ngx_str_t                   text;
-    ngx_uint_t                  value;      /* what follows the text; _VALUES:
-                                               nothing */
+    ngx_uint_t                  value;      /* that follows the text;
+                                               _VALUES: none */
 } ngx_adm_page_part_t;
 
 
@@ -68,9 +68,9 @@ struct ngx_adm_page_conf_s {
 ngx_uint_t ngx_adm_page_in_place(ngx_http_request_t *r);
 
 /*
- * Answers with a document and its values (_VALUES of them, as they are to be
- * read: they are escaped here).  store: caches may keep it.  Returns what a
- * content handler returns.
+ * Answers with a document and its values (_VALUES of them, plain text: they
+ * are escaped here). store: caches may keep it.  Returns what a content
+ * handler returns.
  */
 ngx_int_t ngx_adm_page_send(ngx_http_request_t *r, ngx_adm_page_doc_t *doc,
     ngx_str_t *values, ngx_uint_t status, ngx_uint_t store);

@@ -124,7 +124,7 @@ ngx_adm_words_span(u_char *p, int64_t minutes, ngx_adm_words_e lang)
 }
 
 
-/* the next multiple of step that is not less */
+/* rounds up to a multiple of step */
 
 static int64_t
 ngx_adm_words_up(int64_t n, int64_t step)

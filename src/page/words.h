@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * How long one waits, in the words of the pages' scripts (pages/words.js):
- * never narrower than what is told.
+ * never a narrower range than is told.
  */
 
 

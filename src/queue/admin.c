@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The operators' calls of admission_queue_api: to look at a queue, to clear
- * it, to set its threshold; and those about seats, which admission_admin_api
- * has too.
+ * it, to set its threshold.  Those about seats are here too, which
+ * admission_admin_api has as well.
  */
 
 
@@ -186,7 +186,7 @@ ngx_adm_queue_admin_answer(ngx_adm_api_call_t *call,
 }
 
 
-/* what there is no number of is null */
+/* null stands for a number that there is not */
 
 ngx_int_t
 ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What check, status and heartbeat answer: how the user stands, or why not.
+ * What check, status and heartbeat answer: how the user stands, or why there
+ * is no answer to that.
  */
 
 
@@ -111,7 +112,7 @@ ngx_adm_queue_stands(ngx_adm_api_call_t *call, ngx_adm_queue_answer_t *answer)
 }
 
 
-/* somebody else came with this position: back to where one gets a new one */
+/* another user came with this position: back to where one gets a new ticket */
 
 static ngx_int_t
 ngx_adm_queue_position_used(ngx_adm_api_call_t *call)

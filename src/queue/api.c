@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The users' calls of admission_queue_api that tell how one stands: check,
- * which joins, status and heartbeat.  Each goes one way: who calls, what is
- * shown, what tier 1 says of a join, Redis, the answer.
+ * which joins, status and heartbeat.  Each takes the same way: who calls, what
+ * is shown, what tier 1 says of a join, Redis, the answer.
  */
 
 
@@ -39,12 +39,12 @@
 #include "view.h"
 
 
-/* a call under way */
+/* a call of a user under way */
 typedef struct {
     ngx_adm_queue_ask_t     ask;
     ngx_adm_queue_join_t    join;        /* of a check */
     ngx_adm_queue_guest_t   guest;
-    ngx_msec_t              deadline;    /* of all that Redis is asked */
+    ngx_msec_t              deadline;    /* of all questions to Redis */
 } ngx_adm_queue_check_t;
 
 
@@ -97,8 +97,8 @@ ngx_adm_queue_check_handler(ngx_adm_api_call_t *call)
 
 
 /*
- * The same as status, or, with join=1, which changes something, as check: but
- * what it tells has no end.
+ * A stream of what status tells or, with join=1, which changes something,
+ * check.
  */
 
 ngx_int_t
@@ -163,7 +163,7 @@ ngx_adm_queue_user(ngx_adm_api_call_t *call, ngx_uint_t make)
 
     if (call->lcf->user->source == NGX_ADM_USER_VISITOR) {
 
-        /* of several the one of this event */
+        /* of several users shown the one of this event */
 
         call->ctx->user_of = NULL;
     }
@@ -255,9 +255,10 @@ ngx_adm_queue_check(ngx_adm_api_call_t *call)
 
 
 /*
- * A visitor is made, and charged, once the call is known to be a good one, and
- * is not taken back whatever becomes of it: the cookie will do for the next.
- * NGX_DECLINED: it is call->who; otherwise it has been answered.
+ * Makes a visitor, and charges the address, once the call is known to be a
+ * good one.  That stands whatever becomes of the call, since the next one has
+ * the cookie.  NGX_DECLINED: call->who is set; otherwise the call has been
+ * answered.
  */
 
 static ngx_int_t
@@ -308,7 +309,7 @@ ngx_adm_queue_places(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
 }
 
 
-/* collects, so none is the one that was looked for */
+/* collects all places that are right, so it never says "this one" */
 
 static ngx_int_t
 ngx_adm_queue_place_match(ngx_http_request_t *r, ngx_adm_claims_t *claims,
@@ -339,7 +340,7 @@ ngx_adm_queue_place_match(ngx_http_request_t *r, ngx_adm_claims_t *claims,
 
 
 /*
- * Who has no token that lets join is asked about all the same: who is in, or
+ * Asks Redis even where nothing is shown that lets join: a user who is in, or
  * waits, need not join.
  */
 
@@ -422,7 +423,9 @@ ngx_adm_queue_send_alone(ngx_adm_api_call_t *call)
 
     qc = call->data;
 
-    /* what was asked before, maybe with others, took a part of the time */
+    /*
+     * what was asked before, perhaps with others, has taken a part of the time
+     */
 
     if (ngx_adm_redis) {
         ngx_adm_redis_until(ngx_adm_redis, qc->deadline);
@@ -443,10 +446,10 @@ ngx_adm_queue_send_alone(ngx_adm_api_call_t *call)
 
 
 /*
- * Who waits or is in need not join, and who has come through the waiting room
- * of a sale that is closed since has done so.  Before it opens there is nobody
- * to be asked about who shows neither place nor token.  NGX_DECLINED: Redis is
- * to be asked.
+ * Who waits or is in need not join, and who came through the waiting room of a
+ * sale that has closed since has joined.  Before a sale opens Redis need not
+ * be asked about users who show neither place nor token.  NGX_DECLINED: ask
+ * Redis.
  */
 
 static ngx_int_t
@@ -498,7 +501,10 @@ ngx_adm_queue_phase(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
             return NGX_DECLINED;
         }
 
-        /* while the draw waits for its beacon Redis is not asked about each */
+        /*
+         * nor is Redis asked about each user while the draw waits for its
+         * beacon
+         */
 
         (void) ngx_adm_room_get(&call->event, &room);
 
@@ -559,7 +565,7 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     } else if (guest->bound) {
         mcf = ngx_http_get_module_main_conf(r, ngx_http_admission_module);
 
-        /* the host may have learned by the answer that it was named */
+        /* by the answer the host may have learned that the event was named */
 
         rc = ngx_adm_event_is_named(mcf, &call->event)
              ? ngx_adm_queue_send(call)
@@ -622,7 +628,7 @@ ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
         return ngx_adm_queue_answer(call, answer);
     }
 
-    /* as if no token were needed */
+    /* joins as if no token were needed */
 
     qc->join.why = NULL;
 

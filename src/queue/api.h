@@ -27,18 +27,19 @@ ngx_int_t ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call);
 ngx_int_t ngx_adm_queue_admin_handler(ngx_adm_api_call_t *call);
 
 
-/* what tier 1 says of who joins a queue; all NULL: nothing */
+/* what tier 1 says of a join; all NULL: nothing */
 typedef struct {
-    ngx_adm_claims_t     *priority;  /* the token that gives any */
-    ngx_adm_claims_t     *pass;      /* that lets join, where one is needed */
-    const char           *why;       /* none of those shown does */
+    ngx_adm_claims_t     *priority;  /* its position counts */
+    ngx_adm_claims_t     *pass;      /* lets join, where that takes a token */
+    const char           *why;       /* no token that is shown does */
 } ngx_adm_queue_join_t;
 
 /*
- * The gate's, which knows of waiting rooms, while a queue does not: fills the
- * join, whose memory is zeroed and lives as long as the request, and runs done,
- * before it returns or later; unless it answers the call itself, since tier 1
- * is not known.  Returns what a content handler returns, as done does.
+ * Fills join for a call, and runs done, before it returns or later; unless it
+ * answers the call itself, since tier 1 is not known.  It is the gate's, which
+ * knows of waiting rooms as a queue does not.  The memory of join is zeroed,
+ * and lives as long as the request.  Returns what a content handler returns,
+ * as done does.
  */
 typedef ngx_int_t (*ngx_adm_queue_join_pt)(ngx_adm_api_call_t *call,
     ngx_adm_queue_join_t *join, ngx_adm_api_pt done);
@@ -46,12 +47,15 @@ typedef ngx_int_t (*ngx_adm_queue_join_pt)(ngx_adm_api_call_t *call,
 extern ngx_adm_queue_join_pt  ngx_adm_queue_join;
 
 
-/* what a user, or an operator, tells of a purchase, by ngx_adm_by_e */
+/*
+ * handler of purchases told by a user or an operator; call->value:
+ * ngx_adm_by_e
+ */
 ngx_int_t ngx_adm_queue_complete_handler(ngx_adm_api_call_t *call);
 
 /*
- * {eventId, slots, sold, inside, remaining}, and counted, if that is not NULL;
- * NGX_ERROR: no memory
+ * The JSON {eventId, slots, sold, inside, remaining}, with "counted" if that
+ * is not NULL.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer, const char *counted, ngx_str_t *json);
@@ -59,17 +63,17 @@ ngx_int_t ngx_adm_queue_seats_text(ngx_adm_api_call_t *call,
 /* these are for the users' calls alone */
 
 /*
- * NGX_DECLINED: the call is by call->who, or, empty, by a visitor that is to
- * be made (with make set); otherwise it has been answered.
+ * NGX_DECLINED: the call is by call->who or, if that is empty, by a visitor
+ * that is to be made (only with make set); otherwise it has been answered.
  */
 ngx_int_t ngx_adm_queue_user(ngx_adm_api_call_t *call, ngx_uint_t make);
 
-/* the cookies of place and entry token are cleared; NGX_ERROR: no memory */
+/* clears the cookies of place and entry token; NGX_ERROR: no memory */
 ngx_int_t ngx_adm_queue_clear(ngx_adm_api_call_t *call);
 
 /*
- * The places of the event and user that the request shows, all of them: which
- * counts, and which is the best, Redis knows.  NGX_ERROR: no memory.
+ * All places of the event and user that the request shows: which of them
+ * count, and which is the best, Redis knows.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_queue_places(ngx_adm_api_call_t *call,
     ngx_adm_queue_ask_t *ask);

@@ -2,20 +2,21 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Heartbeats of who was told by the host how it stands, and of who came by the
- * gate, and who closed a stream: those of an event go out with one call, a
- * moment after the first or when they are many.  A worker that leaves sends its
- * own first, since their timer keeps it.
+ * Heartbeats of users whom the host told how they stand, of users who came by
+ * the gate, and of users who closed a stream.  Those of an event go out with
+ * one call, a moment after the first of them or when they are many.  A worker
+ * that leaves sends its own first, since the timer keeps it.
  *
- * Whom the worker has told of before, by the very same place, is told of by
- * name alone: that takes Redis much less, and most heartbeats are of such.
- * Redis says who of them is not in line any more, and hears of these with their
- * places.  So whom the worker forgets costs time, and nothing else.
+ * A user whom the worker has told of before, with the very same place, is told
+ * of by name alone: that takes Redis much less, and most heartbeats are of
+ * this kind.  Redis says which of these names are not in line any more, and
+ * hears of them again with their places.  So forgetting a user costs time, and
+ * nothing else.
  *
- * Of whom it told lately Redis only looks whether they are in line, which takes
- * it less than to note when: who is silent is taken out that much later.  It is
- * known by the worker that told, and goes with it, so nobody is believed to be
- * noted by what was lost.
+ * Of a user told of lately Redis only looks whether it is in line, which takes
+ * less than noting when it was heard of; in return silent users are taken out
+ * that much later.  Only the worker that told keeps this in mind: nobody is
+ * believed to be noted by something that was lost with it.
  */
 
 
@@ -32,69 +33,82 @@
 
 
 #define NGX_ADM_BEAT_DELAY  800          /* ms */
-#define NGX_ADM_BEAT_CLOSED 20           /* a stream: who comes by a gate of
-                                            another worker after it must not
-                                            be told of before */
+#define NGX_ADM_BEAT_CLOSED 20           /* of a closed stream: if the user
+                                            comes by a gate of another
+                                            worker, that has to be told after
+                                            it */
 
-/* what Redis has to do of each, and of a call, at most: about 1 ms */
+/*
+ * what Redis has to do for a heartbeat of each kind; at most, about 1 ms, for
+ * a call
+ */
 #define NGX_ADM_BEAT_LOOK   1
 #define NGX_ADM_BEAT_NOTE   2
 #define NGX_ADM_BEAT_SAY    4
 #define NGX_ADM_BEATS       1000
 
-/* ms between two reports of the gate about a user, who may have come by the
-   first; less where who waits has less time to come, or leaves with a stream */
+/*
+ * ms between two reports by the gate about a user, who may have come by the
+ * first; or _OFTEN, where users have less time to come, or may leave with a
+ * stream
+ */
 #define NGX_ADM_BEAT_COMES  30000
 #define NGX_ADM_BEAT_OFTEN  1000
 
-/* ms that a call may take, whatever others may: a worker that leaves stays for
-   it, and what is lost with it is said again */
+/*
+ * ms that a call may take, whatever the timeout: a worker that leaves stays
+ * for it, and what is lost with it is said again
+ */
 #define NGX_ADM_BEAT_CALL   5000
 
-/* users of whom a worker keeps when they were reported last, at most: of others
-   it is said more often */
+/*
+ * users whose last report a worker remembers; of others it reports more often
+ */
 #define NGX_ADM_BEAT_CAME   8192
 
 
-/* whom a worker has told of, at most, as a table of rows; and for how many s,
-   at most, it keeps that in mind: a score is looked at by then */
+/*
+ * users told of, whom a worker remembers: rows of a table, places in a row,
+ * and for how many s, since at times Redis has to look at the score
+ */
 #define NGX_ADM_BEAT_ROWS   65536
 #define NGX_ADM_BEAT_ROW    4
 #define NGX_ADM_BEAT_KNOWN  600
 
-#define NGX_ADM_BEAT_SOON   10           /* ms, of whom Redis does not know */
+#define NGX_ADM_BEAT_SOON   10           /* ms, for users whom Redis did not
+                                            find by name */
 
-/* how a user was told of before */
+/* how a user was told of before; LATELY: noted by Redis so lately */
 #define NGX_ADM_BEAT_NEW     0
 #define NGX_ADM_BEAT_TOLD    1
 #define NGX_ADM_BEAT_LATELY  2
 
 
-/* those of an event, until there is an answer */
+/* heartbeats of an event, until they are answered */
 typedef struct {
     ngx_str_node_t             sn;       /* str: the id */
     ngx_adm_event_conf_t      *conf;
-    ngx_pool_t                *pool;     /* of all of it */
-    ngx_array_t                groups;   /* of arguments: ngx_str_t, */
-    ngx_array_t                said;     /* and when, of each: ngx_msec_t */
-    ngx_array_t                named;    /* ngx_adm_beat_t, by name alone, */
-    ngx_array_t                lately;   /* and told of lately */
-    ngx_uint_t                 n;        /* all */
+    ngx_pool_t                *pool;     /* of all this */
+    ngx_array_t                groups;   /* ngx_str_t, arguments, */
+    ngx_array_t                said;     /* ngx_msec_t, of each group */
+    ngx_array_t                named;    /* ngx_adm_beat_t, and */
+    ngx_array_t                lately;   /* the same, of LATELY */
+    ngx_uint_t                 n;        /* in all three */
     ngx_uint_t                 weight;
-    ngx_uint_t                 batch;    /* which, and since which close */
-    ngx_uint_t                 comes;    /* of these, and */
+    ngx_uint_t                 batch;    /* number, see below */
+    ngx_uint_t                 comes;    /* how many of a kind */
     ngx_uint_t                 closes;
-    ngx_msec_t                 leave;    /* the longest time until one of them
-                                            does; 0: nobody does */
+    ngx_msec_t                 leave;    /* the longest time after which one
+                                            of them leaves; 0: nobody does */
     ngx_event_t                send;     /* timer */
 } ngx_adm_beats_t;
 
 
 typedef struct {
-    uint64_t                   key;      /* of event, user and session */
+    uint64_t                   key;      /* hash of event, user and session */
     ngx_msec_t                 at;
     ngx_uint_t                 batch;
-    ngx_uint_t                 nth;      /* of what is said there */
+    ngx_uint_t                 nth;      /* before the nth of a batch */
 } ngx_adm_came_t;
 
 
@@ -121,21 +135,23 @@ static ngx_rbtree_node_t  ngx_adm_beat_sentinel;
 
 static ngx_adm_came_t     ngx_adm_came[NGX_ADM_BEAT_CAME];
 
-/* another one after a call failed: all that it said is to be said again */
+/* changed when a call failed: whatever it said has to be said again */
 static uint64_t           ngx_adm_came_seed;
 
-/* another one for each beats, and after a stream was closed */
+/* another number for each beats, and again when a stream was closed */
 static ngx_uint_t         ngx_adm_beat_batch;
 
 
-/* of each the upper 48 bits of a key, whose others are the row, and when, s;
-   the memory is taken as they come */
+/*
+ * for each user the upper 48 bits of a key, whose other bits are the row, and
+ * the time, s; pages of it are used as users come
+ */
 static uint64_t  ngx_adm_beat_rows[NGX_ADM_BEAT_ROWS][NGX_ADM_BEAT_ROW];
 
-/* and when it was noted last that the user was here, s */
+/* when Redis noted last that the user was here, s */
 static uint16_t  ngx_adm_beat_noted[NGX_ADM_BEAT_ROWS][NGX_ADM_BEAT_ROW];
 
-/* another one after a call failed */
+/* changed when a call failed */
 static uint64_t  ngx_adm_beat_seed;
 
 
@@ -148,7 +164,7 @@ ngx_adm_beat(ngx_str_t *event, ngx_adm_event_conf_t *conf, ngx_str_t *user,
     beat.user = *user;
     beat.score = place->score;
     beat.n = place->at;
-    beat.life = place->epoch;
+    beat.epoch = place->epoch;
     beat.what = away ? NGX_ADM_BEAT_AWAY : NGX_ADM_BEAT_HERE;
     beat.said = ngx_current_msec;
 
@@ -181,7 +197,10 @@ ngx_adm_beat_is_due(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 
     if (now.batch) {
 
-        /* it is not sent yet, and by now said after what others told */
+        /*
+         * the last report is not sent yet, and others have been told of a
+         * close since
+         */
 
         beats = ngx_adm_beats(&entry->sub);
 
@@ -210,7 +229,7 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
     beat.user = entry->uid;
     beat.score = 0;
     beat.n = entry->adm;
-    beat.life = 0;
+    beat.epoch = 0;
     beat.what = NGX_ADM_BEAT_COME;
     beat.said = ngx_current_msec;
 
@@ -220,7 +239,10 @@ ngx_adm_beat_come(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry)
 }
 
 
-/* where it is noted that the user came, and what is; NULL: it is not */
+/*
+ * the entry for this user's last report, and what it would be now; NULL: no
+ * report is due
+ */
 
 static ngx_adm_came_t *
 ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
@@ -233,7 +255,7 @@ ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
         return NULL;
     }
 
-    /* users choose their ids, at times, but not those of events */
+    /* users may choose their own ids, but not those of events */
 
     key = &ngx_adm_zone->sh->hash_key;
 
@@ -247,7 +269,7 @@ ngx_adm_beat_of(ngx_adm_event_conf_t *conf, ngx_adm_claims_t *entry,
 
     if (conf->leave_on_close && ngx_adm_redis) {
 
-        /* what was sent was said before a stream that is closed since */
+        /* what was sent before went ahead of a stream that was closed since */
 
         beats = ngx_adm_beats(&entry->sub);
         if (beats == NULL) {
@@ -271,7 +293,7 @@ ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     beat.user = *user;
     beat.score = 0;
     beat.n = after;
-    beat.life = 0;
+    beat.epoch = 0;
     beat.what = NGX_ADM_BEAT_CLOSE;
     beat.said = ngx_current_msec;
 
@@ -279,7 +301,7 @@ ngx_adm_beat_close(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* named: by name alone, if Redis was told of it before */
+/* named: by name alone, if Redis was told of this user before */
 
 static ngx_int_t
 ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
@@ -300,7 +322,7 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     beats->conf = conf;
 
-    /* names come before all that is said with them, so none after a close */
+    /* names go ahead of all else in a call, so none may follow a close */
 
     told = named ? ngx_adm_beat_told(event, conf, beat) : NGX_ADM_BEAT_NEW;
 
@@ -339,7 +361,10 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     } else if (ngx_exiting) {
 
-        /* with all that is said in this turn: the timer keeps the worker */
+        /*
+         * sent with all that is said in this turn; until then the timer keeps
+         * the worker
+         */
 
         ngx_adm_beats_within(beats, 0);
 
@@ -351,7 +376,7 @@ ngx_adm_beat_add(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* whether it was told by the same place of late; from now on it was */
+/* how this user, with this place, was told of before; from now on it was */
 
 static ngx_uint_t
 ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
@@ -366,7 +391,7 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
     of[0] = beat->score;
     of[1] = beat->n;
-    of[2] = beat->life;
+    of[2] = beat->epoch;
 
     key = ngx_adm_view_key(event, &beat->user) + ngx_adm_beat_seed;
 
@@ -379,8 +404,10 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     noted = ngx_adm_beat_noted[key % NGX_ADM_BEAT_ROWS];
     now = (uint16_t) ngx_time();
 
-    /* one of them goes, whichever: where more come in turn than there is room
-       for, some are still there when they come again */
+    /*
+     * if the row is full any entry goes: where more users come in turn than
+     * there are places for, some are still there when they come again
+     */
 
     to = next++ % NGX_ADM_BEAT_ROW;
 
@@ -391,7 +418,7 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
         } else if (((row[i] ^ key) >> 16) == 0) {
 
-            /* what is left of either second counts */
+            /* as both times are whole seconds, up to one more has passed */
 
             if (((ngx_msec_t) (uint16_t) (now - noted[i]) + 1) * 1000
                 <= ngx_adm_seen_late(conf))
@@ -481,7 +508,7 @@ failed:
 }
 
 
-/* they go that soon, if not before */
+/* sends the heartbeats within delay, if not before */
 
 static void
 ngx_adm_beats_within(ngx_adm_beats_t *beats, ngx_msec_t delay)
@@ -502,7 +529,10 @@ ngx_adm_beats_timer(ngx_event_t *ev)
 }
 
 
-/* nobody waits for it: a failure is one heartbeat less of each */
+/*
+ * nobody waits for the call: if it fails, one heartbeat of each user is
+ * missing
+ */
 
 static void
 ngx_adm_beats_send(ngx_adm_beats_t *beats)
@@ -595,7 +625,7 @@ ngx_adm_beats_again(ngx_adm_beats_t *beats, ngx_adm_queue_answer_t *answer)
 
     ngx_adm_count_n(NGX_ADM_COUNT_VIEW_AGAIN, again->elements);
 
-    /* by their places, now */
+    /* these are not in line: tells of them again, with their places */
 
     unknown = answer->unknown;
 

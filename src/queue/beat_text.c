@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Names go as one list, since that takes Redis less than arguments do, and ages
- * as two bytes each.
+ * Names go as one list, since that takes Redis less than arguments do, and
+ * ages as two bytes each.
  */
 
 
@@ -56,7 +56,7 @@ ngx_adm_beat_group(ngx_pool_t *pool, ngx_array_t *groups, ngx_array_t *said,
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_SCORE].data;
 
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data = p;
-    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->life, beat->what);
+    p = ngx_sprintf(p, "%L %L %ui", beat->n, beat->epoch, beat->what);
     group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].len =
                                p - group[NGX_ADM_EACH_QUEUE_BEAT_PLACE].data;
 
@@ -89,7 +89,7 @@ ngx_adm_beat_name(ngx_pool_t *pool, ngx_array_t *names, ngx_adm_beat_t *beat)
 }
 
 
-/* as cmsgpack reads a list of texts: array 16, raw 16 */
+/* in the format that cmsgpack reads as a list of texts: array 16, raw 16 */
 
 ngx_int_t
 ngx_adm_beat_names(ngx_pool_t *pool, ngx_array_t *of, ngx_str_t *names)

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What somebody says without asking Redis, and how many of them are told to it
- * in one call: as lua/queue_beat.lua reads it.
+ * What somebody says without asking Redis, and how many such are told to it in
+ * one call: as lua/queue_beat.lua reads it.
  */
 
 
@@ -15,7 +15,7 @@
 #include <ngx_core.h>
 
 
-/* what a beat is of */
+/* what a heartbeat says */
 #define NGX_ADM_BEAT_HERE   0
 #define NGX_ADM_BEAT_AWAY   1
 #define NGX_ADM_BEAT_COME   2
@@ -25,29 +25,29 @@
 typedef struct {
     ngx_str_t                  user;
     int64_t                    score;
-    int64_t                    n;        /* the place's time; else lua/
-                                            queue_beat.lua has it */
-    int64_t                    life;
+    int64_t                    n;        /* time of the place; of other kinds
+                                            see lua/queue_beat.lua */
+    int64_t                    epoch;
     ngx_uint_t                 what;
     ngx_msec_t                 said;
 } ngx_adm_beat_t;
 
 
 /*
- * Adds one, copied from the pool: to groups of arguments (ngx_str_t) and when
- * each was said (ngx_msec_t), or to those named alone (ngx_adm_beat_t).
- * NGX_ERROR: no memory, here and below.
+ * Adds a heartbeat, copied to the pool: to groups of arguments (ngx_str_t) and
+ * to when each was said (ngx_msec_t), or to those by name alone
+ * (ngx_adm_beat_t).  NGX_ERROR: no memory, here and below.
  */
 ngx_int_t ngx_adm_beat_group(ngx_pool_t *pool, ngx_array_t *groups,
     ngx_array_t *said, ngx_adm_beat_t *beat);
 ngx_int_t ngx_adm_beat_name(ngx_pool_t *pool, ngx_array_t *names,
     ngx_adm_beat_t *beat);
 
-/* the names as one text; none: an empty one */
+/* the names as one text; empty: there are none */
 ngx_int_t ngx_adm_beat_names(ngx_pool_t *pool, ngx_array_t *of,
     ngx_str_t *names);
 
-/* for how long they have waited by now, all in that order */
+/* for how long each has waited by now, in the order named, lately, said */
 ngx_int_t ngx_adm_beat_ages(ngx_pool_t *pool, ngx_array_t *named,
     ngx_array_t *lately, ngx_array_t *said, ngx_str_t *ages);
 

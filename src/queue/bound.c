@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Joining an event that has no line of its own, whose id anybody may have made
- * up, is bounded: see unlisted.h.
+ * Joins of events that have no line of their own are bounded, since anybody
+ * may have made their ids up: see unlisted.h.
  */
 
 
@@ -17,9 +17,9 @@
 #include "bound.h"
 
 
-#define NGX_ADM_BOUND_RETRY   30     /* s, and up to that many */
-#define NGX_ADM_BOUND_SPREAD  10     /* more: they are not to come again
-                                        together */
+#define NGX_ADM_BOUND_RETRY   30     /* s until users come again, and */
+#define NGX_ADM_BOUND_SPREAD  10     /* s more at most, so that they do not
+                                        come together */
 
 
 static void ngx_adm_queue_bound_count(ngx_adm_api_call_t *call,
@@ -39,14 +39,14 @@ ngx_adm_queue_bound(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest,
     ngx_memzero(guest, sizeof(ngx_adm_queue_guest_t));
 
     if (call->conf->sn.str.len) {
-        /* it has a line */
+        /* the event has a line of its own */
         return NGX_DECLINED;
     }
 
     guest->user.event = call->event;
     guest->user.user = call->who;
 
-    /* one proxy on this machine is nobody's address */
+    /* behind a proxy on this machine all clients would have one address */
 
     if (r->connection->sockaddr->sa_family != AF_UNIX
         && ngx_adm_address(r, NGX_ADM_IPV6_PREFIX, &guest->user.address)
@@ -57,7 +57,7 @@ ngx_adm_queue_bound(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest,
 
     guest->unlisted = 1;
 
-    /* REPORT is of who joins by a place alone */
+    /* of those who would join, REPORT lets in only who has a place */
 
     if (ask->mode != NGX_ADM_QUEUE_CHECK) {
         return NGX_DECLINED;
@@ -79,7 +79,10 @@ ngx_adm_queue_bound(ngx_adm_api_call_t *call, ngx_adm_queue_guest_t *guest,
 
     guest->bound = bound;
 
-    /* who may be in, or may have been before a loss of data, is asked for */
+    /*
+     * whoever may be in, or may have been before a loss of data, is asked
+     * about
+     */
 
     if (!empty || ask->entry || ask->nplaces) {
         ask->mode = NGX_ADM_QUEUE_REPORT;

@@ -18,28 +18,27 @@
 #include "queue.h"
 
 
-/* whoever calls about an event that has no line */
+/* somebody who calls about an event that may have no line of its own */
 typedef struct {
     ngx_adm_guest_t    user;
-    unsigned           unlisted:1;   /* it has none; 0: it has, and nothing is
-                                        bounded */
+    unsigned           unlisted:1;   /* 0: it has one, and nothing is bounded */
     ngx_adm_bound_e    bound;        /* that is in the way of a join */
 } ngx_adm_queue_guest_t;
 
 
 /*
- * Before Redis is asked.  NGX_DECLINED: it is to be asked, in the mode that
- * ask has then: with guest->bound set who would join by it is to be answered
- * by _over().  Otherwise returns what a content handler returns.
+ * To be called before Redis is asked.  NGX_DECLINED: ask it, in the mode that
+ * ask has by then; with guest->bound set, answer a user who would join by that
+ * with _over().  Otherwise returns what a content handler returns.
  */
 ngx_int_t ngx_adm_queue_bound(ngx_adm_api_call_t *call,
     ngx_adm_queue_guest_t *guest, ngx_adm_queue_ask_t *ask);
 
-/* what an answer says of it */
+/* notes what an answer says of the user */
 void ngx_adm_queue_bound_note(ngx_adm_queue_guest_t *guest,
     ngx_adm_queue_answer_t *answer);
 
-/* 503 TOO_MANY_EVENTS */
+/* answers 503 TOO_MANY_EVENTS */
 ngx_int_t ngx_adm_queue_over(ngx_adm_api_call_t *call,
     ngx_adm_queue_guest_t *guest);
 

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The backend has sold: that is so whether or not Redis is there to be told.
- * An order is repeated, which does no harm, since what is bought in a session
- * counts once.  While there are any the worker does not leave; one that is
- * killed takes them with it.
+ * What a backend sold is sold, whether or not Redis is there to be told.  So
+ * an order is repeated until Redis has answered; that does no harm, since what
+ * is bought in a session counts once.  The worker does not leave before that;
+ * a worker that is killed takes its orders with it.
  */
 
 
@@ -23,8 +23,8 @@
 
 #define NGX_ADM_ORDERS        10000      /* of a worker, at once */
 #define NGX_ADM_ORDER_LIFE    600000     /* ms that an order is repeated, */
-#define NGX_ADM_ORDER_LEAVE   60000      /* or of a worker that leaves */
-#define NGX_ADM_ORDER_PAUSE   200        /* ms before it is the first time, */
+#define NGX_ADM_ORDER_LEAVE   60000      /* or in a worker that leaves */
+#define NGX_ADM_ORDER_PAUSE   200        /* ms before the first repetition, */
 #define NGX_ADM_ORDER_LONGEST 5000       /* and at most */
 
 
@@ -37,9 +37,9 @@ typedef struct {
     ngx_msec_t               pause;
     ngx_str_t                id;
     ngx_str_t                user;
-    ngx_str_t                key;        /* where no session is told by adm */
+    ngx_str_t                key;        /* if the session is not told by adm */
     u_char                   digest[NGX_ADM_QUEUE_KEY];
-    u_char                   text[1];    /* of both */
+    u_char                   text[1];    /* event and user */
 } ngx_adm_order_t;
 
 
@@ -144,7 +144,7 @@ ngx_adm_order(ngx_adm_claims_t *entry)
 }
 
 
-/* when it is repeated the user may have begun another session */
+/* by the time of a repetition the user may have begun another session */
 
 static void
 ngx_adm_order_key(ngx_adm_order_t *order, ngx_adm_claims_t *entry)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What backends say of users: told to Redis until it has answered, whatever
+ * What backends say of users.  Redis is told until it has answered, whatever
  * becomes of the request.
  */
 
@@ -18,7 +18,7 @@
 #include "../token/claims.h"
 
 
-/* see http/command.h; entry tokens of the session are refused here at once */
+/* for http/command.h; this host refuses entry tokens of the session at once */
 void ngx_adm_queue_command(ngx_http_request_t *r, ngx_adm_claims_t *entry,
     int64_t seats);
 

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The calls by which a purchase is told: an operator's, or that of a payment's
- * webhook, of any user and whenever it comes; and a user's own, where the
- * event's line has "complete=user", of one seat.  (What backends say by a
- * header: command.c.)
+ * The calls by which a purchase is told: by an operator or a payment's
+ * webhook, of any user and at any time; and by the user, where the event's
+ * line has "complete=user", of one seat. (What backends say by a header is in
+ * command.c.)
  */
 
 
@@ -35,12 +35,12 @@ static ngx_int_t ngx_adm_complete_seats(ngx_adm_api_call_t *call,
     ngx_int_t max);
 
 
-/* a purchase that is told */
+/* a call that tells of a purchase */
 typedef struct {
     ngx_adm_once_t    once;
     ngx_str_t         user;
     ngx_adm_by_e      by;
-    ngx_str_t         key;           /* of the caller; empty: none */
+    ngx_str_t         key;           /* from the caller, or empty */
     u_char            digest[NGX_ADM_QUEUE_KEY];
 } ngx_adm_complete_t;
 
@@ -107,7 +107,7 @@ ngx_adm_queue_complete_handler(ngx_adm_api_call_t *call)
 }
 
 
-/* NGX_DECLINED: it may go on */
+/* NGX_DECLINED: the number of seats is right */
 
 static ngx_int_t
 ngx_adm_complete_seats(ngx_adm_api_call_t *call, ngx_int_t max)
@@ -161,7 +161,7 @@ ngx_adm_complete_once(ngx_adm_api_call_t *call)
     complete->once.again = ngx_adm_complete_again;
     complete->once.data = complete;
 
-    /* a webhook may be repeated from elsewhere */
+    /* a webhook may be repeated from another address */
 
     ngx_str_set(&parts[1], "complete");
     parts[2] = call->event;
@@ -183,8 +183,8 @@ ngx_adm_complete_once(ngx_adm_api_call_t *call)
 
 
 /*
- * The key goes to Redis as well: what it carried out though nobody was told, or
- * another host did, is known by it when it is said again.
+ * The key goes to Redis as well, which by it knows what it has carried out
+ * already though nobody was told, or another host was.
  */
 
 static ngx_int_t
@@ -201,7 +201,7 @@ ngx_adm_complete_first(ngx_adm_once_t *once)
     if (once->keyed) {
         parts[0] = ngx_adm_header(call->request, "idempotency-key")->value;
 
-        /* a user who knows a webhook's key is not to make it mean nothing */
+        /* a user who knows a webhook's key is not to use it up */
 
         if (complete->by == NGX_ADM_BY_USER) {
             ngx_str_set(&parts[1], "complete=user");
@@ -220,7 +220,7 @@ ngx_adm_complete_first(ngx_adm_once_t *once)
                                      0, call->value, complete->by,
                                      &complete->key, ngx_adm_complete_done,
                                      once);
-    /* where the client goes another one is sent: Redis counts one */
+    /* if the client goes it sends another: Redis counts one of them */
 
     if (pending == NULL) {
         ngx_adm_once_drop(once);

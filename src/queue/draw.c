@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The value of a beacon, once.
+ * An operator tells the value of a beacon, once.
  */
 
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the gate asks Redis about the user of an entry token: nothing of it is
- * for the host, or for others.
+ * What the gate asks Redis about the user of an entry token.  The answer is
+ * for that request alone, not for the host's memory.
  */
 
 
@@ -16,7 +16,7 @@
 #include "queue.h"
 
 
-/* a call under way; freed with the call of the client */
+/* a call under way; freed with the call of the Redis client */
 typedef struct {
     ngx_adm_queue_done_pt   done;
     void                   *data;

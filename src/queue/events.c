@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What hosts tell each other about events, by two keys that are of no event's
- * slot: the set of events with work to do, so that another host steps them
- * should this one die, and the news, so that others look at an event in which
- * nobody waits.
+ * What hosts tell each other about events, by two keys that are in no event's
+ * cluster slot: the set of events with work to do, so that another host steps
+ * them should this one die, and the news, so that others look at an event in
+ * which nobody waits.
  */
 
 
@@ -18,8 +18,8 @@
 #include "queue.h"
 
 
-#define NGX_ADM_NEWS_END       5000      /* ms between two times that a worker
-                                            has the news expire */
+#define NGX_ADM_NEWS_END       5000      /* ms after which a worker renews
+                                            how long the news live */
 
 
 static void ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv);
@@ -27,14 +27,16 @@ static void ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv);
 
 static ngx_str_t  ngx_adm_queue_events = ngx_string("queue:active-events");
 
-/* like the keys of an event, of which none has an empty id: so that whoever may
-   use those may use it */
+/*
+ * named like a key of an event with an empty id, which there is not: whoever
+ * may use keys of events may use it
+ */
 static ngx_str_t  ngx_adm_queue_news_key = ngx_string("{}:news");
 
 
 /*
- * Ahead of the first join, by a command of its own: should this host die with
- * the next breath, another one steps.
+ * To be called before the first join, by a command of its own: should this
+ * host die at once, another one steps the event.
  */
 
 void
@@ -123,7 +125,10 @@ ngx_adm_queue_forget(int64_t before)
 }
 
 
-/* no host may be left to trim what this one told; the key lives for a while */
+/*
+ * the key expires by itself, in case no host is left to trim what this one
+ * told
+ */
 
 static void
 ngx_adm_queue_news(ngx_uint_t argc, ngx_str_t *argv)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * An operator holds an event or lets it go.
+ * The operators' call that holds an event or lets it go.
  */
 
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The users' call of admission_queue_api that leaves the queue, or a session:
- * by a button, or by a beacon of a page that goes away and may come back.
+ * The users' call of admission_queue_api to leave a queue or a session: by a
+ * button, or by the beacon of a page that goes away and may come back.
  */
 
 
@@ -48,7 +48,7 @@ ngx_adm_queue_leave_handler(ngx_adm_api_call_t *call)
         return ngx_adm_body_read(call, ngx_adm_queue_leaves_once);
     }
 
-    /* whatever a page sends with its beacon */
+    /* a page may send any body with its beacon */
 
     rc = ngx_http_discard_request_body(call->request);
     if (rc != NGX_OK) {
@@ -122,7 +122,10 @@ ngx_adm_queue_leaves(ngx_adm_once_t *once)
 }
 
 
-/* what the user shows that was given out here; NGX_ERROR: no memory */
+/*
+ * tokens of this module that the user shows, as NGX_ADM_HELD_*; NGX_ERROR: no
+ * memory
+ */
 
 static ngx_int_t
 ngx_adm_queue_held(ngx_adm_api_call_t *call)
@@ -139,7 +142,7 @@ ngx_adm_queue_held(ngx_adm_api_call_t *call)
     }
 
     if (rc != NGX_DECLINED) {
-        /* one that may have been ended, too */
+        /* an entry token counts here even if it may have been ended */
         return NGX_ADM_HELD_ENTRY;
     }
 
@@ -190,7 +193,7 @@ ngx_adm_queue_left(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 
     ngx_str_set(&json, "{\"message\":\"Left queue\"}");
 
-    /* a beacon may be a refresh: the page comes back and needs its cookies */
+    /* a beacon may be a page's refresh, which needs its cookies */
 
     if (!call->value && ngx_adm_queue_clear(call) != NGX_OK) {
         rc = NGX_HTTP_INTERNAL_SERVER_ERROR;

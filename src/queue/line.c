@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What answers say of a line that takes so many, or for so long: whether one
- * more may join, and who is there.  What is decided about a join is decided by
+ * What answers say of a line that takes only so many, or only for so long:
+ * whether one more may join, and who is there.  A join itself is decided in
  * lua/queue_refusal_lib.lua.
  */
 
@@ -154,6 +154,7 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_adm_view_news_t      news;
 
     static int64_t           points[NGX_ADM_VIEW_POINTS];
+    static uint32_t          ranks[NGX_ADM_VIEW_SHARES];
 
     answer = &r->answer;
 
@@ -167,7 +168,7 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
         } else if (answer->state == NGX_ADM_QUEUE_WAITING
                    && r->tally.n[NGX_ADM_TALLY_PLACES])
         {
-            /* further ahead than places of before have it */
+            /* ahead of where the user's older places have it */
 
             ngx_adm_view_gone(event, user, answer->clock - 1);
         }
@@ -192,6 +193,10 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
         points[i] = r->points->element[i]->integer;
     }
 
+    for (i = 0; i < r->ranks->elements; i++) {
+        ranks[i] = (uint32_t) r->ranks->element[i]->integer;
+    }
+
     news.told = r->told;
     news.clock = answer->clock;
     news.epoch = answer->epoch;
@@ -199,18 +204,18 @@ ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     news.size = answer->size;
     news.threshold = answer->threshold;
     news.rate = answer->rate;
-    news.share = r->share;
     news.exact = r->exact;
     news.npoints = r->points->elements;
     news.points = points;
+    news.ranks = ranks;
 
     ngx_adm_view_take(event, &line->view, &news);
 }
 
 
 /*
- * What one who joins now, at the end, is told: where nobody waits one may be
- * let in at once.
+ * How long one who joins now, at the end, is told to wait; where nobody waits
+ * the answer is none, since one may be let in at once.
  */
 
 static ngx_uint_t

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * max_queue= and max_wait=: whether a line takes more, as answers about it
- * say, for the host to know; and who is there, for who would join a line that
- * takes no more, or an event that is sold out.
+ * max_queue= and max_wait=. Whether a line takes more, as answers about it
+ * say, for the host to know; and who is there, since those may call again even
+ * where the line is full or the event is sold out.
  */
 
 
@@ -22,43 +22,45 @@
 #include "reply.h"
 
 
-/* of a call about an event: its terms, as settings.h has them */
+/* of a call about an event; conf has its terms, see settings.h */
 typedef struct {
     int64_t                 max_queue;
     ngx_msec_t              max_wait;
-    ngx_uint_t              round;       /* of what a step is to tell */
-    ngx_adm_view_scan_t     view;        /* likewise; of others all 0 */
-    unsigned                seats:1;     /* there is an end of them */
+    ngx_uint_t              round;       /* of a step: which members, */
+    ngx_adm_view_scan_t     view;        /* and points, it is to tell; 0:
+                                            none */
+    unsigned                seats:1;     /* the event has slots= */
 } ngx_adm_queue_line_t;
 
 
-/* the arguments of a step that say whom it is to tell of */
+/* sets the arguments of a step that say which members it is to tell */
 void ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_args_t *args);
 
 /*
- * An answer: user is who asked, or empty.  now.full of the reply is set, and
- * refusals are counted.
+ * Notes an answer; user: who asked, or empty.  Sets now.full of the reply, and
+ * counts refusals.
  */
 void ngx_adm_queue_line_note(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_queue_reply_t *r);
 
 /*
- * Whether a join is refused without asking, since all seats are sold: the host
- * knows that, and would hear if it changed, and who joins is nobody who may
- * wait or be in: shows neither a place nor an entry token, and is not known to
- * be there.
+ * Whether a join is refused without asking Redis, since all seats are sold:
+ * the host knows that, and would hear if it changed.  Only of somebody who
+ * can't be waiting or in: shows neither place nor entry token, and is not
+ * known as there.
  */
 ngx_uint_t ngx_adm_queue_line_sold(ngx_adm_queue_ask_t *ask);
 
 /*
- * Whether it is, since the line takes no more: not of who shows what lets in
- * regardless, nor, by how long the wait is, of who may come before others.
- * Returns NGX_ADM_LINE_*.
+ * Whether a join is refused without asking Redis, since the line takes no
+ * more: not of somebody who shows what lets in all the same nor, by how long
+ * the wait is, of somebody who may come before others.  Returns
+ * NGX_ADM_LINE_*.
  */
 ngx_uint_t ngx_adm_queue_line_refuses(ngx_adm_queue_ask_t *ask);
 
-/* and for the host's view of the line, when the event's state is noted */
+/* notes a step's line for the host's view, after the event's state was noted */
 void ngx_adm_queue_line_view(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_str_t *user, ngx_adm_queue_reply_t *r);
 

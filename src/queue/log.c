@@ -44,7 +44,7 @@ ngx_adm_queue_log(ngx_str_t *event, ngx_uint_t news, ngx_msec_t restore)
 }
 
 
-/* a line a second at most: it may be about all events of the host */
+/* a line a second at most, since it may be about all events of the host */
 
 void
 ngx_adm_queue_log_settle(ngx_str_t *event)
@@ -68,7 +68,10 @@ ngx_adm_queue_log_settle(ngx_str_t *event)
 }
 
 
-/* the call did what it is for all the same; a line a second at most */
+/*
+ * tells of what was refused although the call did its work; a line a second at
+ * most
+ */
 
 void
 ngx_adm_queue_log_refused(redisReply *refused)

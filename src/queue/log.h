@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the log is told of queues: of one that changed, a line; of what may be
- * about all events of the host, a line a second and worker at most.
+ * What the log is told of queues: a line for each queue that changed; of what
+ * may be about all events of the host, a line a second and worker at most.
  */
 
 
@@ -23,7 +23,7 @@ void ngx_adm_queue_log(ngx_str_t *event, ngx_uint_t news, ngx_msec_t restore);
 /* nobody is let in for a moment, since steps were missing */
 void ngx_adm_queue_log_settle(ngx_str_t *event);
 
-/* what a script did by the way was refused, which it tells in a text */
+/* something that a script did besides was refused; it tells what in a text */
 void ngx_adm_queue_log_refused(redisReply *refused);
 
 

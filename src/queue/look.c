@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Who shows neither place nor entry token costs Redis nothing: the page can not
- * say more than that one is to join.
+ * Somebody who shows neither place nor entry token costs Redis nothing: all
+ * that a page could say is that one has to join.
  */
 
 
@@ -20,7 +20,7 @@
 #include "view.h"
 
 
-/* under way */
+/* a look under way */
 typedef struct {
     ngx_adm_queue_look_t   *look;
     ngx_adm_queue_guest_t   guest;
@@ -58,7 +58,7 @@ ngx_adm_queue_look(ngx_adm_queue_look_t *look)
 }
 
 
-/* NGX_DECLINED: nothing, or it is not known here what it would be of */
+/* NGX_DECLINED: nothing is shown, or the host can not say whose it would be */
 
 static ngx_int_t
 ngx_adm_queue_look_shown(ngx_adm_queue_looking_t *looking)
@@ -78,7 +78,7 @@ ngx_adm_queue_look_shown(ngx_adm_queue_looking_t *looking)
 
     if (call->lcf->user->source == NGX_ADM_USER_VISITOR) {
 
-        /* of several the one of this event */
+        /* of several users shown the one of this event */
 
         call->ctx->user_of = NULL;
     }

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How somebody stands in a queue who opens a page of it, without a call of the
- * API: as status tells, of those who show a place or an entry token.
+ * How somebody stands in a queue who opens a page of it without a call of the
+ * API: as status tells, but only of users who show a place or an entry token.
  */
 
 
@@ -31,20 +31,20 @@ struct ngx_adm_queue_look_s {
     ngx_adm_api_call_t      *call;       /* request, ctx, lcf, event and conf;
                                             who is set */
     ngx_adm_queue_look_pt    done;
-    void                    *data;       /* the caller's own */
+    void                    *data;       /* for done */
 };
 
 
 /*
- * NGX_DECLINED: nothing was shown that says so, and nobody was asked.
- * Otherwise runs done, before it returns or later, unless the client goes, and
- * returns what a content handler returns.  look is of the request's pool.
+ * NGX_DECLINED: nothing is shown, and Redis was not asked.  Otherwise runs
+ * done, before it returns or later, unless the client goes, and returns what a
+ * content handler returns. look is in the request's pool.
  */
 ngx_int_t ngx_adm_queue_look(ngx_adm_queue_look_t *look);
 
 /*
- * The cookie that goes with an answer: the place of one who waits, the entry
- * token of one who is in.  NGX_ERROR: no memory.
+ * Sets the cookie that goes with an answer: the place of a user who waits, the
+ * entry token of one who is in.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_queue_look_cookie(ngx_adm_queue_look_t *look,
     ngx_adm_queue_answer_t *answer);

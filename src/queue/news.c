@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Hosts tell each other in Redis which events there is work to do in, and in
- * which something changed: the list of events is read a part at a time, news
+ * Hosts tell each other, in Redis, which events there is work to do in, and in
+ * which something changed.  The list of events is read a part at a time, news
  * several times a second.
  */
 
@@ -14,6 +14,7 @@
 
 #include "../base/clock.h"
 #include "../host/args.h"
+#include "../host/event_known.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/settings.h"
@@ -27,14 +28,16 @@
 
 #define NGX_ADM_LEARN        500     /* ms between looks at
                                         queue:active-events */
-#define NGX_ADM_LISTEN       250     /* ms, for news */
-#define NGX_ADM_NEWS_LATE    3000000 /* us that they may come behind others that
-                                        are later */
+#define NGX_ADM_LISTEN       250     /* ms between reads of news */
+#define NGX_ADM_NEWS_LATE    3000000 /* us that a piece of news may be
+                                        written behind later ones */
 #define NGX_ADM_NEWS_KEEP    60000000        /* us */
-#define NGX_ADM_NEWS_TIME    1000    /* ms between questions for Redis's time */
-#define NGX_ADM_NEWS_TRIM    10000   /* ms between trimming them */
-#define NGX_ADM_UNNAMED      3000    /* events that no operator named, that are
-                                        learned from the list */
+#define NGX_ADM_NEWS_TIME    1000    /* ms between questions for the time */
+#define NGX_ADM_NEWS_TRIM    10000   /* ms between trims of old news */
+#define NGX_ADM_NEWS_LEARNED 10000   /* ms in which all that the list had is
+                                        heard of, if touch is not lost */
+#define NGX_ADM_UNNAMED      3000    /* events that no operator named, taken
+                                        from the list at most */
 
 
 static ngx_int_t ngx_adm_news_start(ngx_cycle_t *cycle,
@@ -62,30 +65,33 @@ ngx_adm_schedule_part_t  ngx_adm_queue_news_part = {
 static ngx_adm_main_conf_t  *ngx_adm_news_conf;
 
 
-/* reading queue:active-events */
+/* the reading of queue:active-events */
 static struct {
     ngx_msec_t                          last;
-    ngx_str_t                           cursor;     /* of the next part */
+    ngx_str_t                           cursor;     /* of the part read next */
     u_char                              text[NGX_INT64_LEN];
+    ngx_uint_t                          life;       /* of the zone, when it was
+                                                       begun */
     unsigned                            out:1;
-    unsigned                            first:1;    /* the first time through:
-                                                       without a pause */
-    unsigned                            whole:1;    /* SSCAN is refused */
+    unsigned                            first:1;    /* not read through yet:
+                                                       go on without a pause */
+    unsigned                            whole:1;    /* read whole: SSCAN is
+                                                       refused */
 } ngx_adm_queue_known;
 
 
-/* and news */
+/* the reading of news */
 static struct {
     ngx_msec_t                          last;
     ngx_msec_t                          trimmed;
     ngx_msec_t                          timed;
-    int64_t                             asked;      /* us, when the read under
-                                                       way began, */
-    int64_t                             since;      /* and from when on it is
-                                                       */
-    int64_t                             heard;      /* us, when the last one
-                                                       that was answered began;
-                                                       0: none was */
+    int64_t                             asked;      /* us, when the read that
+                                                       is out began, */
+    int64_t                             since;      /* us, and what it asks
+                                                       from */
+    int64_t                             heard;      /* us, when the last read
+                                                       that was answered
+                                                       began; 0: none was */
     unsigned                            out:1;
     unsigned                            refused:1;
 } ngx_adm_queue_told;
@@ -118,7 +124,11 @@ ngx_adm_news_turn(ngx_log_t *log)
         ngx_adm_news_learn();
     }
 
-    /* the look at the list finds out whether Redis is there */
+    if (ngx_adm_in_touch() > NGX_ADM_NEWS_LEARNED) {
+        ngx_adm_events_learned(NGX_ADM_NEWS_LEARNED);
+    }
+
+    /* the look at the list, not this, finds out whether Redis is there */
 
     if (ngx_adm_in_touch()
         && ngx_current_msec - ngx_adm_queue_told.last
@@ -146,8 +156,8 @@ ngx_adm_news_next(void)
 
 
 /*
- * What other hosts have added, a part at a time, since it may be long; a host
- * that died left its events here.
+ * Reads what other hosts have added, a part at a time since it may be long.  A
+ * host that died has left its events here.
  */
 
 static void
@@ -167,6 +177,8 @@ ngx_adm_news_learn(void)
     if (cursor->len == 0) {
         cursor->data[0] = '0';
         cursor->len = 1;
+
+        ngx_adm_queue_known.life = ngx_adm_zone->sh->life;
     }
 
     if (ngx_adm_queue_list(ngx_adm_queue_known.whole
@@ -193,7 +205,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
         && ngx_adm_redis_is(reply, "NOPERM"))
     {
 
-        /* permissions of before know SMEMBERS alone */
+        /* an ACL for older versions allows SMEMBERS alone */
 
         ngx_adm_queue_known.whole = 1;
         ngx_adm_news_learn();
@@ -206,6 +218,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
 
     if (ngx_adm_queue_known.whole) {
         ngx_adm_news_learned_all(reply);
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 
@@ -226,6 +239,7 @@ ngx_adm_news_learned(void *data, ngx_int_t rc, redisReply *reply)
     {
         cursor->len = 0;
         ngx_adm_queue_known.first = 0;
+        ngx_adm_events_listed(ngx_adm_queue_known.life);
         return;
     }
 
@@ -250,8 +264,9 @@ ngx_adm_news_learned_all(redisReply *reply)
 
 
 /*
- * There is no end of events that anybody made up, but few have users at a time:
- * the others wait until those that are known have left the list.
+ * There is no end of events that anybody may make up, but few of them have
+ * users at a time.  Above a number of them, new ones wait until some have left
+ * the list.
  */
 
 static void
@@ -285,7 +300,10 @@ ngx_adm_news_learned_event(redisReply *element)
 
     if (named && !ngx_exiting) {
 
-        /* where it can't be kept in mind it is stepped when it is heard of */
+        /*
+         * if the zone has no room for it, it is stepped as soon as it is heard
+         * of
+         */
 
         ngx_adm_redis_background(ngx_adm_redis, 1);
         ngx_adm_queue_step_now(&id);
@@ -311,7 +329,7 @@ ngx_adm_news_listen(int64_t since)
         ngx_adm_queue_told.asked = ngx_adm_now_us();
     }
 
-    /* where no script is run nobody else tells what Redis's clock does */
+    /* without a cluster the time is asked for here, where no script tells it */
 
     if (ngx_adm_redis_one_node(ngx_adm_redis)
         && ngx_current_msec - ngx_adm_queue_told.timed
@@ -423,7 +441,7 @@ ngx_adm_news_heard_event(redisReply *event, int64_t time)
 }
 
 
-/* a score, as Redis has one: a number, in text; -1: it is none of ours */
+/* the time of a piece of news is its score, as text; -1: it is none of ours */
 
 static int64_t
 ngx_adm_news_time(redisReply *reply)

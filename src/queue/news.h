@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What other hosts tell of queues, as a part of the schedule.
+ * What other hosts tell of queues: the reading of it, as a part of the
+ * schedule.
  */
 
 

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * An operator's word: how it is set, and answered.
+ * The operators' calls about a notice: how it is set, and answered.
  */
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Calls of the queue scripts, which get what the host knows of the event with
- * each; their answers are for the host first (its memory, other hosts, the
- * counters), then for whoever called.
+ * Calls of the queue's scripts, each with what the host knows of the event.
+ * Their answers are first for the host (its memory, other hosts, the
+ * counters), then for whoever has called.
  */
 
 
@@ -30,7 +30,7 @@
 #include "reply.h"
 
 
-/* what the scripts' lists and the sizes here have to agree in: else no build */
+/* without this agreement of sizes here and in the scripts nothing is built */
 
 enum {
     NGX_ADM_QUEUE_TERMS_FIT = 1 / (NGX_ADM_ARG_QUEUE_ORDER + 1
@@ -44,14 +44,14 @@ enum {
 
 
 /*
- * ms without users, as this host knows, after which it forgets the life of an
- * event that no operator named.  Redis does so 10 minutes after the last user,
- * and the host looks every 5 minutes at least.
+ * ms without users, as far as this host knows, after which the host forgets
+ * the epoch of an event that no operator named.  Redis does so 10 minutes
+ * after the last user, and the host looks every 5 minutes at least.
  */
 #define NGX_ADM_BRIEF_LIFE     240000
 
 
-/* a call under way; freed with the call of the client */
+/* a call under way; freed with the call of the Redis client */
 typedef struct {
     ngx_adm_queue_done_pt   done;
     void                   *data;
@@ -60,19 +60,20 @@ typedef struct {
     unsigned                leaves:1;
     unsigned                completes:1;
     unsigned                beacon:1;
-    unsigned                wakes:1;     /* the schedule */
-    unsigned                tells:1;     /* other hosts */
-    unsigned                unmarked:1;  /* the event was */
+    unsigned                wakes:1;     /* has the schedule look */
+    unsigned                tells:1;     /* has other hosts told */
+    unsigned                unmarked:1;  /* the event was not marked */
     unsigned                beats:1;
     unsigned                joins:1;
-    ngx_msec_t              leave;       /* somebody may, after so many ms */
-    ngx_uint_t              life;        /* of the zone */
-    ngx_msec_t              keep;        /* a revocation */
-    int64_t                 revoked;     /* the host knows up to */
+    ngx_msec_t              leave;       /* ms after which a user may leave
+                                            by it */
+    ngx_uint_t              life;        /* of the zone, when it began */
+    ngx_msec_t              keep;        /* ms to keep a revocation */
+    int64_t                 revoked;     /* up to when the host knows */
     ngx_adm_queue_line_t    line;
     ngx_str_t               event;
     ngx_str_t               user;
-    u_char                  text[1];     /* of both */
+    u_char                  text[1];     /* event and user */
 } ngx_adm_queue_call_t;
 
 
@@ -147,7 +148,7 @@ ngx_adm_queue_ask(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
         args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_SCORE] = place->score;
         args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_AT] = place->at;
-        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_LIFE] = place->epoch;
+        args.number[args.argc + NGX_ADM_EACH_QUEUE_CHECK_EPOCH] = place->epoch;
 
         args.argc += NGX_ADM_EACH_QUEUE_CHECK_COUNT;
     }
@@ -360,8 +361,8 @@ ngx_adm_queue_step(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 
 
 /*
- * user NULL: nothing is to be done about one when there is an answer.  Returns
- * NULL if no Redis is configured, or there is no memory.
+ * user NULL: the answer is about nobody in particular.  Returns NULL if no
+ * Redis is configured, or there is no memory.
  */
 
 static ngx_adm_queue_call_t *
@@ -403,7 +404,7 @@ ngx_adm_queue_call(ngx_str_t *event, ngx_str_t *user,
 }
 
 
-/* a call with the arguments that all scripts have */
+/* begins a call with the arguments that all of these scripts have */
 
 static ngx_adm_queue_call_t *
 ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
@@ -440,7 +441,10 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
         && state.size + state.active == 0
         && now.idle > NGX_ADM_BRIEF_LIFE)
     {
-        /* Redis may have let it go, as it should: that is no loss */
+        /*
+         * Redis may have let the event's keys expire, as it should: that is no
+         * loss
+         */
         state.epoch = 0;
     }
 
@@ -476,8 +480,8 @@ ngx_adm_queue_begin(ngx_adm_args_t *args, ngx_uint_t script, ngx_str_t *event,
 
 
 /*
- * Whoever calls may go away before the answer; what it says, of who is out most
- * of all, is for this host, and for the others, all the same.
+ * Runs a call whose answer is for this host and others even if the caller has
+ * gone: most of all, who is out.
  */
 
 static ngx_adm_redis_call_t *
@@ -507,7 +511,7 @@ ngx_adm_queue_detach(void *data)
 static void
 ngx_adm_queue_nobody(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
-    /* there is nobody to be told */
+    /* nobody can be told */
 }
 
 
@@ -539,7 +543,7 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 
         if (!qc->step) {
 
-            /* it may have been carried out, and nobody was told */
+            /* the script may have run, and nobody was told what it did */
 
             ngx_adm_event_doubt(&qc->event);
         }
@@ -559,7 +563,7 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply)
 }
 
 
-/* what an answer is for the host and for others, whoever asked */
+/* takes what an answer says to this host and to others, whoever has called */
 
 static void
 ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
@@ -617,7 +621,7 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
     heard.life = qc->life;
     heard.all = (answer->score == 0);
 
-    /* the schedule itself decides whether it goes on */
+    /* after a step the schedule itself decides whether there is a next */
 
     news = ngx_adm_event_note(&qc->event, &r->state, &r->now,
                               r->state.epoch
@@ -643,8 +647,8 @@ ngx_adm_queue_note(ngx_adm_queue_call_t *qc, ngx_adm_queue_reply_t *r)
     }
 
     /*
-     * Who is out is out everywhere: that is told at once, ahead of the answer
-     * to whoever asked, and other changes now and then.
+     * That somebody is out is told to other hosts at once, ahead of the answer
+     * to whoever has called; other changes are told now and then.
      */
 
     if ((news & NGX_ADM_NEWS_TELL)

@@ -17,13 +17,13 @@
 #include "record.h"
 
 
-/* a call under way */
+/* a call about a record, under way */
 typedef struct {
     ngx_adm_api_call_t    *call;
     ngx_adm_record_api_t  *api;
-    void                  *value;        /* that is set, then what stands */
+    void                  *value;        /* to be set, then what stands */
     int64_t                us;
-    ngx_msec_t             deadline;     /* of all that Redis is asked */
+    ngx_msec_t             deadline;     /* of all questions to Redis */
 } ngx_adm_recording_t;
 
 
@@ -113,7 +113,10 @@ ngx_adm_record_body(ngx_adm_api_call_t *call)
         return ngx_adm_record_issue(record);
     }
 
-    /* others look for it where this host may die with the next breath */
+    /*
+     * hosts that never heard of the event look for it, should this one die at
+     * once
+     */
 
     if (api->told) {
         ngx_adm_queue_mark(&call->event);

@@ -21,7 +21,7 @@
 #include "reply.h"
 
 
-/* what a call did, a sum, as lua/queue_state_lib.lua has it */
+/* what a call did, as a sum; see lua/queue_state_lib.lua */
 #define NGX_ADM_DID_JOIN        1
 #define NGX_ADM_DID_ENTER       2
 #define NGX_ADM_DID_PLACE_BACK  4
@@ -36,8 +36,9 @@
 static void ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did);
 static ngx_int_t ngx_adm_queue_reply_revoked(redisReply *reply,
     ngx_str_t *event, ngx_msec_t keep, int64_t *latest);
-static ngx_int_t ngx_adm_queue_reply_points(redisReply *reply,
-    ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_points(ngx_adm_queue_reply_t *r);
+static ngx_int_t ngx_adm_queue_reply_rises(redisReply *reply, int64_t from,
+    int64_t to);
 static ngx_int_t ngx_adm_queue_reply_list(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 static ngx_int_t ngx_adm_queue_reply_invalid(void);
@@ -69,13 +70,14 @@ ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event, ngx_msec_t keep,
 
     r->members = element[NGX_ADM_REPLY_QUEUE_STEP_MEMBERS];
     r->points = element[NGX_ADM_REPLY_QUEUE_STEP_POINTS];
+    r->ranks = element[NGX_ADM_REPLY_QUEUE_STEP_RANKS];
     r->gone = element[NGX_ADM_REPLY_QUEUE_STEP_GONE];
 
     if (!ngx_adm_reply_is_list(r->members, "s")
         || !ngx_adm_reply_is_list(r->gone, "si")
         || ngx_adm_queue_reply_list(element[NGX_ADM_REPLY_QUEUE_STEP_STEP], r)
            != NGX_OK
-        || ngx_adm_queue_reply_points(r->points, r) != NGX_OK)
+        || ngx_adm_queue_reply_points(r) != NGX_OK)
     {
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0,
                       "admission: what a step did is not what redis answers");
@@ -157,8 +159,8 @@ ngx_adm_queue_reply_joins(redisReply *reply, ngx_adm_queue_reply_t *r)
 
 
 /*
- * What all scripts answer, ahead of "more" elements: integers, and of what was
- * refused a text.
+ * Reads what all scripts answer, ahead of "more" elements: integers, and a
+ * text of what was refused.
  */
 
 ngx_int_t
@@ -278,7 +280,7 @@ ngx_adm_queue_reply_invalid(void)
 }
 
 
-/* what a step did; how long who got in waited is counted */
+/* counts what a step did, and how long those who got in had waited */
 
 static ngx_int_t
 ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
@@ -311,7 +313,6 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 
     r->answer.notice = v[NGX_ADM_DID_QUEUE_STEP_NOTICE];
 
-    r->share = v[NGX_ADM_DID_QUEUE_STEP_SHARE];
     r->exact = (ngx_uint_t) ngx_max(v[NGX_ADM_DID_QUEUE_STEP_EXACT], 0);
     r->told = v[NGX_ADM_DID_QUEUE_STEP_TOLD];
     r->answer.sale.version = v[NGX_ADM_DID_QUEUE_STEP_SALE];
@@ -337,46 +338,60 @@ ngx_adm_queue_reply_list(redisReply *reply, ngx_adm_queue_reply_t *r)
 }
 
 
-/* scores in order, as many as there are to be of a line of that size */
+/* scores in order, and the ranks of those behind the head, up to the last */
 
 static ngx_int_t
-ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
+ngx_adm_queue_reply_points(ngx_adm_queue_reply_t *r)
 {
-    size_t    i;
-    int64_t   n, rest, score;
+    size_t   n, behind;
+    int64_t  last;
+
+    if (ngx_adm_queue_reply_rises(r->points, 0, NGX_ADM_NUMBER_MAX) != NGX_OK
+        || ngx_adm_queue_reply_rises(r->ranks, r->exact, NGX_MAX_UINT32_VALUE)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    n = r->points->elements;
+    behind = r->ranks->elements;
+
+    if (r->told < 0) {
+        return n + behind ? NGX_ERROR : NGX_OK;
+    }
+
+    if (n != r->exact + behind
+        || n > NGX_ADM_VIEW_POINTS
+        || (behind && r->exact == 0))
+    {
+        return NGX_ERROR;
+    }
+
+    last = behind ? r->ranks->element[behind - 1]->integer
+                  : (int64_t) r->exact - 1;
+
+    return (last == r->answer.size - 1) ? NGX_OK : NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_adm_queue_reply_rises(redisReply *reply, int64_t from, int64_t to)
+{
+    size_t   i;
+    int64_t  n;
 
     if (!ngx_adm_reply_is_list(reply, "i")) {
         return NGX_ERROR;
     }
 
-    if (r->told < 0) {
-        return reply->elements ? NGX_ERROR : NGX_OK;
-    }
-
-    n = r->exact;
-    rest = r->answer.size - n;
-
-    if (rest < 0 || (rest > 0 && (n == 0 || r->share < 1))) {
-        return NGX_ERROR;
-    }
-
-    if (rest > 0) {
-        n += (rest + r->share - 1) / r->share;
-    }
-
-    if (n != (int64_t) reply->elements || n > NGX_ADM_VIEW_POINTS) {
-        return NGX_ERROR;
-    }
-
-    score = -1;
-
     for (i = 0; i < reply->elements; i++) {
+        n = reply->element[i]->integer;
 
-        if (reply->element[i]->integer < score) {
+        if (n < from || n > to) {
             return NGX_ERROR;
         }
 
-        score = reply->element[i]->integer;
+        from = n;
     }
 
     return NGX_OK;
@@ -384,7 +399,7 @@ ngx_adm_queue_reply_points(redisReply *reply, ngx_adm_queue_reply_t *r)
 
 
 /*
- * user, time, user, time, ... in the order of times; the host remembers them
+ * user, time, user, time, ... in the order of times: the host remembers these
  * for keep ms, up to the first that is wrong
  */
 
@@ -413,7 +428,7 @@ ngx_adm_queue_reply_revoked(redisReply *reply, ngx_str_t *event,
         }
 
         if (ngx_adm_is_far_ahead(element[i + 1]->integer)) {
-            /* the next step of the schedule mends it */
+            /* the schedule's next step makes up for it */
             continue;
         }
 

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the queue scripts answer: a list of integers, as q.reply() of
- * lua/queue_state_lib.lua has them, and after a step two lists more, as
- * q.told() of lua/queue_step.lua: of revocations that are news to the host,
- * and of what the step did.
+ * What the queue's scripts answer: a list of integers, as q.reply() of
+ * lua/queue_state_lib.lua makes it.  A step adds lists, as q.told() of
+ * lua/queue_step.lua does: revocations that are news to the host, and what it
+ * did.
  */
 
 
@@ -22,7 +22,7 @@
 
 
 typedef struct {
-    ngx_adm_queue_answer_t   answer;     /* for whoever called */
+    ngx_adm_queue_answer_t   answer;     /* for whoever has called */
 
     /* for the host */
     ngx_adm_event_state_t    state;
@@ -30,38 +30,38 @@ typedef struct {
 
     ngx_adm_tally_t          tally;      /* what the call did */
 
-    /* of a step: who is there, and up to which scores */
+    /* of a step: the members of the line, and up to which scores */
     redisReply              *members;
     ngx_adm_line_scan_t      scan;
 
-    /* and the line, with who is gone from it: user, time, user, time, ... */
+    /* of a step: scores of the line; who is gone from it: user, time, ... */
     redisReply              *points;
+    redisReply              *ranks;
     redisReply              *gone;
     ngx_uint_t               exact;
-    int64_t                  share;
     int64_t                  told;
 } ngx_adm_queue_reply_t;
 
 
 /*
- * The integers that all scripts answer, ahead of "more" elements.  NGX_ERROR,
- * with a line in the log: no script answers that.
+ * Reads the integers that all scripts answer, ahead of "more" elements.
+ * NGX_ERROR, with a line in the log: no script answers like that.
  */
 ngx_int_t ngx_adm_queue_reply(redisReply *reply, ngx_adm_queue_reply_t *r,
     ngx_uint_t more);
 
 /*
- * The same of a step.  The host comes to remember the revocations that it tells
- * for keep ms, state.revoked is the time of the last one (us); how long who got
- * in waited is counted.
+ * Reads the same of a step.  The host remembers for keep ms the revocations
+ * that it tells, of which the last is of state.revoked (us).  How long those
+ * who got in had waited is counted.
  */
 ngx_int_t ngx_adm_queue_reply_step(redisReply *reply, ngx_str_t *event,
     ngx_msec_t keep, ngx_adm_queue_reply_t *r);
 
-/* the same of heartbeats: the answer's again is set */
+/* reads the same of heartbeats, and sets the answer's again and unknown */
 ngx_int_t ngx_adm_queue_reply_beat(redisReply *reply, ngx_adm_queue_reply_t *r);
 
-/* and of joins: stands is */
+/* reads the same of joins, and sets stands */
 ngx_int_t ngx_adm_queue_reply_joins(redisReply *reply,
     ngx_adm_queue_reply_t *r);
 

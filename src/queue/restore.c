@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What a worker reported is remembered in a table of fixed size by a hash of
- * user, event and epoch: an element taken by another user costs a second
- * report, which does no harm.
+ * What a worker reported is in a table of fixed size, by a hash of user, event
+ * and epoch.  If an entry is taken by another user there is a second report,
+ * which does no harm.
  */
 
 
@@ -54,7 +54,7 @@ ngx_adm_restore_report(ngx_http_request_t *r, ngx_adm_claims_t *entry)
         return;
     }
 
-    /* the token itself may be the first to know of an earlier life */
+    /* this token may be the first that shows an earlier epoch */
 
     age = (ngx_adm_now_us() - state.epoch) / 1000;
 
@@ -68,7 +68,7 @@ ngx_adm_restore_report(ngx_http_request_t *r, ngx_adm_claims_t *entry)
     }
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "admission: reports an entry token of an earlier life of "
+                   "admission: reports an entry token of an earlier epoch of "
                    "event \"%V\"", &entry->sub);
 
     ngx_memzero(&ask, sizeof(ngx_adm_queue_ask_t));
@@ -85,7 +85,7 @@ ngx_adm_restore_report(ngx_http_request_t *r, ngx_adm_claims_t *entry)
 }
 
 
-/* NULL: reported already */
+/* NULL: the worker has reported it */
 
 static uint32_t *
 ngx_adm_restore_mark(ngx_adm_claims_t *entry, int64_t epoch)
@@ -116,7 +116,7 @@ ngx_adm_restore_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     uint32_t  *mark = data;
 
     if (rc != NGX_OK) {
-        /* the next request tells again */
+        /* to be reported by the next request */
         *mark = 0;
     }
 }

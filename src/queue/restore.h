@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * After a loss of Redis data the gate tells of the entry tokens that pass it:
+ * After a loss of Redis's data the gate reports the entry tokens that pass it:
  * they are the sessions of those who are inside.
  */
 
@@ -19,8 +19,8 @@
 
 
 /*
- * Reports a verified entry token older than the data, while the event is
- * being restored, once a worker; nobody waits for the answer.
+ * Reports a verified entry token that is older than the data, while the event
+ * is being restored; once a worker.  Nobody waits for the answer.
  */
 void ngx_adm_restore_report(ngx_http_request_t *r, ngx_adm_claims_t *entry);
 

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The times of a sale: how they are set, and answered.
+ * The operators' calls about the times of a sale: how they are set, and
+ * answered.
  */
 
 
@@ -73,7 +74,7 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
 }
 
 
-/* NULL: it can't be listed now */
+/* NULL: the event can't be listed now */
 
 static ngx_adm_redis_call_t *
 ngx_adm_sale_around(ngx_str_t *event, ngx_adm_redis_done_pt done, void *data)
@@ -89,7 +90,7 @@ ngx_adm_sale_time(ngx_str_t *text, void *field)
 }
 
 
-/* of what Redis keeps, though the zone should have no room for it */
+/* by what Redis keeps, in case the zone has no room for it */
 
 static ngx_int_t
 ngx_adm_sale_answer(ngx_adm_api_call_t *call, void *value, int64_t us)

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A step for each event that is due, and when the next one is: where people
- * wait every admit_interval; where nobody does, when somebody's time in it
- * ends, and when another host tells that it ended a token.
+ * A step for each event that is due, and when its next one is: every
+ * admit_interval where people wait; where nobody does, when the time of
+ * somebody inside ends, and when another host tells that it ended a token.
  */
 
 
@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 
 #include "../host/errands.h"
+#include "../host/event_known.h"
 #include "../host/event_state.h"
 #include "../host/event_work.h"
 #include "../host/follow.h"
@@ -25,17 +26,20 @@
 #include "steps.h"
 
 
-#define NGX_ADM_STEP_MAX     500     /* ms between steps, at most, where people
-                                        wait, or news can't be relied on */
-#define NGX_ADM_STEP_IDLE    300000  /* ms, where nobody does: half
-                                        of what Redis keeps an event
-                                        without users for */
-#define NGX_ADM_STEP_NOTICE  5000    /* ms, where a notice is to be fetched */
-#define NGX_ADM_KEEP         120000  /* ms that an event without users is looked
-                                        after, and token_ttl */
-#define NGX_ADM_KEEP_BRIEF   600000  /* one that no operator named: as long as
-                                        Redis keeps it, see lua/queue_lib.lua */
-#define NGX_ADM_KEEP_EMPTY   5000    /* one in which there never was anybody */
+#define NGX_ADM_STEP_MAX     500     /* ms between steps, at most, where
+                                        people wait, or where news can't be
+                                        relied on */
+#define NGX_ADM_STEP_IDLE    300000  /* ms where nobody waits: half of the
+                                        time for which Redis keeps an event
+                                        without users */
+#define NGX_ADM_STEP_NOTICE  5000    /* ms where a notice is to be fetched */
+#define NGX_ADM_KEEP         120000  /* ms for which an event without users
+                                        is looked after, besides token_ttl */
+#define NGX_ADM_KEEP_BRIEF   600000  /* ms for an event that no operator
+                                        named: as long as Redis keeps it, see
+                                        lua/queue_lib.lua */
+#define NGX_ADM_KEEP_EMPTY   5000    /* ms for an event that never had any
+                                        users */
 #define NGX_ADM_STEPS        256     /* out at once */
 #define NGX_ADM_STEP_WAIT    2000    /* ms, for one that does not come back */
 
@@ -111,7 +115,7 @@ ngx_adm_queue_step_now(ngx_str_t *event)
     conf = ngx_adm_event_conf(ngx_adm_queue_steps_conf, event);
     if (conf == NULL) {
 
-        /* no longer an event here: nobody of this host is in its queue */
+        /* no event here any longer: nobody is in its queue by this host */
 
         ngx_adm_event_empty(event);
 
@@ -173,14 +177,13 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
         ngx_adm_follow_watch(&errand->event, errand->conf);
 
         again = ngx_adm_notice_heard(&errand->event, answer->notice);
-        ngx_adm_sale_heard(&errand->event, &answer->sale);
-        ngx_adm_hold_heard(&errand->event, errand->conf, &answer->hold);
+        ngx_adm_queue_stepped_sets(&errand->event, errand->conf, answer);
 
         if (answer->score || answer->more) {
             stepped.delay = 0;
 
         } else if (stepped.urgent) {
-            /* as the configuration has it */
+            /* decided by what is configured */
 
         } else if (ngx_adm_is_watchful()) {
             stepped.delay = NGX_ADM_STEP_MAX;
@@ -204,7 +207,10 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             || answer->hold.held
             || answer->sale.opens >= 0)
         {
-            /* hosts are told by the list alone that it was named, or sold */
+            /*
+             * that it was named, or sold, hosts that start learn by the list
+             * alone
+             */
 
             stepped.keep = NGX_MAX_INT32_VALUE;
             ngx_adm_queue_mark(&errand->event);
@@ -219,7 +225,10 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 
     if (ngx_adm_event_next(&errand->event, &stepped)) {
 
-        /* who joins now adds it again, or did so within the minute */
+        /*
+         * if somebody joins now the join lists it again, or did so within the
+         * minute
+         */
 
         ngx_adm_queue_unlist(&errand->event);
     }
@@ -236,6 +245,19 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 }
 
 
+void
+ngx_adm_queue_stepped_sets(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_queue_answer_t *answer)
+{
+    ngx_adm_sale_heard(event, &answer->sale);
+    ngx_adm_hold_heard(event, conf, &answer->hold);
+
+    if (answer->score == 0) {
+        ngx_adm_event_known(event);
+    }
+}
+
+
 static ngx_msec_t
 ngx_adm_queue_interval(ngx_adm_event_conf_t *conf)
 {
@@ -244,8 +266,8 @@ ngx_adm_queue_interval(ngx_adm_event_conf_t *conf)
 
 
 /*
- * By then no token is good that was ended in it, and hosts that start need not
- * learn of it.
+ * For how long hosts that start have to learn of an event that is empty: until
+ * no token is good that was ended in it.
  */
 
 static ngx_msec_t

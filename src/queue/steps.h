@@ -14,6 +14,7 @@
 #include <ngx_core.h>
 
 #include "../host/schedule.h"
+#include "queue.h"
 
 
 extern ngx_adm_schedule_part_t  ngx_adm_queue_steps_part;
@@ -24,6 +25,10 @@ void ngx_adm_queue_steps(ngx_log_t *log);
 
 /* issues one for the event, if not all errands are out */
 void ngx_adm_queue_step_now(ngx_str_t *event);
+
+/* takes of the answer of one what operators set, and that it told that */
+void ngx_adm_queue_stepped_sets(ngx_str_t *event, ngx_adm_event_conf_t *conf,
+    ngx_adm_queue_answer_t *answer);
 
 
 #endif /* _NGX_ADM_QUEUE_STEPS_H_INCLUDED_ */

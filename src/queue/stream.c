@@ -2,11 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Streams of the queue.  Who waits is told by the host's view of the line, and
- * is heard of with those who poll it.  Redis is asked, as a poll would, where
- * the view does not know, and when it says that the user is not in line any
- * more: then for the entry token, since who was let in has not come by being
- * told of it.
+ * Streams of the queue.  Users who wait are told how they stand by the host's
+ * view of the line, and are heard of together with those who poll it.  Where
+ * the view does not know, Redis is asked as for a poll.  When the view says
+ * that a user is not in line any more, Redis is asked for the entry token:
+ * being told of one's turn is not yet coming.
  */
 
 
@@ -27,40 +27,44 @@
 #include "told.h"
 
 
-/* who may be let in by the next step is asked for at each look */
+/* a user who may be let in by the next step is asked about at each look */
 #define NGX_ADM_STREAM_HEAD    100
 
-/* times in a row that Redis is asked at once, when the view says that a user
-   is not where it was */
+/*
+ * times in a row that Redis is asked at once, when the view says that a user
+ * has left its place in line
+ */
 #define NGX_ADM_STREAM_DOUBTS  3
 
-/* s that a place is good for yet, else Redis is asked for another one */
+/* s for which a place has to be good yet, or Redis is asked for a new one */
 #define NGX_ADM_STREAM_PLACE   3600
 
-/* s between two heartbeats, where polls come more often */
+/* s between heartbeats at least, where polls would be closer */
 #define NGX_ADM_STREAM_BEAT    5
 
-/* ms, at least, for which nothing is heard of who gives up what it has with its
-   stream */
+/*
+ * ms, at least, of silence after which a user gives up what it has with its
+ * stream
+ */
 #define NGX_ADM_STREAM_CLOSED  30000
 
 
 typedef struct {
-    ngx_adm_stream_t          *stream;   /* NULL: not opened yet */
+    ngx_adm_stream_t          *stream;   /* NULL: not open yet */
     ngx_adm_redis_call_t      *pending;
     ngx_adm_event_conf_t      *conf;
     ngx_adm_loc_conf_t        *lcf;
-    ngx_adm_view_who_t         who;      /* score 0: shows no place */
-    int64_t                    iat;      /* s, of that place */
+    ngx_adm_view_who_t         who;      /* score 0: no place */
+    int64_t                    iat;      /* s, of this place */
     int64_t                    exp;
-    int64_t                    end;      /* s, of the user's own token; 0: it
-                                            has no end */
+    int64_t                    end;      /* s, exp of the user's token; 0:
+                                            there is none */
 
-    ngx_msec_t                 asked;    /* Redis was */
-    ngx_msec_t                 beat;     /* it was heard of */
+    ngx_msec_t                 asked;    /* ms, Redis last was */
+    ngx_msec_t                 beat;     /* ms, the last one */
     ngx_msec_t                 told;
-    ngx_msec_t                 life;     /* of the token that was */
-    uint32_t                   state;    /* hashes of what was told */
+    ngx_msec_t                 life;     /* ms, of the last token */
+    uint32_t                   state;    /* hashes of the last told */
     uint32_t                   numbers;
 
     u_char                     is;       /* ngx_adm_queue_state_e */
@@ -72,7 +76,7 @@ typedef struct {
 
     ngx_str_t                  event;
     ngx_str_t                  user;
-    u_char                     text[1];  /* of both */
+    u_char                     text[1];  /* event and user */
 } ngx_adm_queue_stream_t;
 
 
@@ -101,7 +105,7 @@ static const ngx_adm_stream_type_t  ngx_adm_queue_stream_type = {
     ngx_adm_queue_stream_gone };
 
 
-/* what the stream that is being opened begins with */
+/* the answer with which the stream that is being opened begins */
 static ngx_adm_queue_answer_t  *ngx_adm_queue_stream_first;
 
 
@@ -231,7 +235,7 @@ ngx_adm_queue_stream_look(ngx_adm_stream_t *s, void *data)
 }
 
 
-/* by the host's view; NGX_DECLINED, NGX_AGAIN: as ngx_adm_view_look() says */
+/* looks at the host's view; NGX_DECLINED, NGX_AGAIN: as ngx_adm_view_look() */
 
 static ngx_int_t
 ngx_adm_queue_stream_view(ngx_adm_queue_stream_t *qs)
@@ -249,7 +253,7 @@ ngx_adm_queue_stream_view(ngx_adm_queue_stream_t *qs)
 
     ngx_adm_queue_stream_place(qs, &place);
 
-    /* it takes no turn by it */
+    /* by a heartbeat a user takes no turn */
 
     beat = ngx_min(ngx_max(qs->next, NGX_ADM_STREAM_BEAT) * 1000,
                    qs->conf->seen_ttl / 3);
@@ -294,8 +298,10 @@ ngx_adm_queue_stream_place(ngx_adm_queue_stream_t *qs, ngx_adm_claims_t *place)
 }
 
 
-/* whether Redis is to be asked: as often as a poll would, or more often by who
-   may be next */
+/*
+ * whether to ask Redis: as often as for a poll, or more often for a user who
+ * may be next
+ */
 
 static ngx_uint_t
 ngx_adm_queue_stream_due(ngx_adm_queue_stream_t *qs)
@@ -347,7 +353,7 @@ ngx_adm_queue_stream_answered(void *data, ngx_int_t rc,
 
     if (rc != NGX_OK) {
 
-        /* those who failed together do not ask again together */
+        /* not at once: those who failed together would ask together again */
 
         qs->near = 0;
         qs->next = ngx_max(qs->next, 1 + ngx_random() % 3);
@@ -366,7 +372,7 @@ ngx_adm_queue_stream_take(ngx_adm_queue_stream_t *qs,
 {
     if (answer->state == NGX_ADM_QUEUE_READY && !qs->away) {
 
-        /* the turn has come, and is the user's, who has still to come */
+        /* the user's turn has come, but not yet the user */
 
         answer->state = NGX_ADM_QUEUE_ACTIVE;
     }
@@ -427,7 +433,7 @@ ngx_adm_queue_stream_tell(ngx_adm_queue_stream_t *qs,
     told.conf = qs->conf;
     told.lcf = qs->lcf;
 
-    /* what was not told is told by the next look */
+    /* what was not sent now is sent after the next look */
 
     qs->told = 0;
 
@@ -453,8 +459,8 @@ ngx_adm_queue_stream_tell(ngx_adm_queue_stream_t *qs,
 
 
 /*
- * A turn is told at once, another state soon; numbers, which change all the
- * time, at the pace that the worker has, and as often as a poll would at least.
+ * A turn is told at once, another state soon.  Numbers change all the time:
+ * they are told as fast as the worker can, and at least as often as to a poll.
  */
 
 static ngx_uint_t
@@ -518,7 +524,7 @@ ngx_adm_queue_stream_news(ngx_adm_queue_stream_t *qs,
               || passed >= ngx_adm_stream_pace(1);
 
     } else if (answer->state == NGX_ADM_QUEUE_ACTIVE) {
-        /* before the token that it has is of no use any more */
+        /* a new token comes before the last one is of no use any more */
         due = (passed >= qs->life / 2);
 
     } else {
@@ -535,7 +541,10 @@ ngx_adm_queue_stream_news(ngx_adm_queue_stream_t *qs,
 
     } else if (state != qs->state) {
 
-        /* Redis, where it said so, is asked again as soon as it may be told */
+        /*
+         * if it was Redis that said so, it is asked again as soon as the user
+         * may be told
+         */
 
         qs->near = 1;
     }

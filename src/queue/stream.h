@@ -19,8 +19,8 @@
 
 
 /*
- * Answers the call with a stream that begins with what was answered to it, or
- * as ngx_adm_queue_answer() does if that is a refusal.
+ * Answers the call with a stream that begins with this answer; or, if that is
+ * a refusal, as ngx_adm_queue_answer() does.
  */
 ngx_int_t ngx_adm_queue_stream(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);

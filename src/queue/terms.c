@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What is told of a queue's numbers.
+ * What users are told of a queue's numbers: when to poll, how long to wait.
  */
 
 

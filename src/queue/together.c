@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Those who came in a turn of the event loop are sent at its end, so that
- * nobody waits for others, and each has the deadline of a call of its own.
+ * Joins that came in a turn of the event loop are sent at its end: so nobody
+ * waits for others, and each has the deadline of a call of its own.
  */
 
 
@@ -33,10 +33,10 @@ struct ngx_adm_together_s {
 };
 
 
-/* those of an event, until all have been told */
+/* joins of an event, until all have been told */
 struct ngx_adm_all_s {
     ngx_str_node_t             sn;       /* str: the id */
-    ngx_pool_t                *pool;     /* of all of it */
+    ngx_pool_t                *pool;     /* of all this */
     ngx_adm_event_conf_t      *conf;
     ngx_uint_t                 unbound;  /* bool */
     ngx_uint_t                 n;
@@ -109,7 +109,7 @@ ngx_adm_together(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
     if (all->n == NGX_ADM_TOGETHER) {
 
-        /* the next one begins another call; this one is posted still */
+        /* the next join begins another call; this one stays posted */
 
         ngx_rbtree_delete(&ngx_adm_all_events, &all->sn.node);
     }
@@ -118,7 +118,7 @@ ngx_adm_together(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 }
 
 
-/* whether it joins nevertheless Redis knows, and the next call is told */
+/* whether the user joined all the same Redis knows, and tells its next call */
 
 void
 ngx_adm_together_cancel(void *together)
@@ -129,7 +129,9 @@ ngx_adm_together_cancel(void *together)
 }
 
 
-/* those that are bound do not share a call with those that are not */
+/*
+ * of an event, those that are bound and those that are not do not share a call
+ */
 
 static ngx_adm_all_t *
 ngx_adm_all(ngx_adm_queue_ask_t *ask)
@@ -220,7 +222,7 @@ ngx_adm_all_send(ngx_adm_all_t *all)
 }
 
 
-/* who is told may be gone then, and so may others: but not all of it */
+/* whoever is told may go, and so may others; "all" stays until the end */
 
 static void
 ngx_adm_all_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
@@ -259,7 +261,7 @@ ngx_adm_all_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 }
 
 
-/* NGX_AGAIN: it is to ask by itself */
+/* NGX_AGAIN: the user has to ask alone */
 
 static ngx_int_t
 ngx_adm_all_answer(ngx_adm_all_t *all, ngx_uint_t i,

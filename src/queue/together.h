@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Joins of an event that a worker gets in one turn of its event loop: they go
- * out with one call, in the order in which they came.
+ * Joins of an event that a worker gets in one turn of its event loop go out
+ * with one call, in the order in which they came.
  */
 
 
@@ -21,15 +21,15 @@ typedef struct ngx_adm_together_s  ngx_adm_together_t;
 
 
 /*
- * Whether such a call may do: of one who joins a line, as far as the host
- * knows, and shows nothing.
+ * Whether such a call will do: for a user who shows nothing, where as far as
+ * the host knows there is a line.
  */
 ngx_uint_t ngx_adm_together_may(ngx_adm_queue_ask_t *ask);
 
 /*
- * Joins, or is told how the user stands: done, once, unless it is cancelled.
- * With rc NGX_AGAIN it is to ask by itself: no other one joined at the time, or
- * the user is in, or may enter.  NULL: no memory, or no Redis.  What ask has is
+ * Joins, or tells how the user stands, by done, once, unless cancelled. rc
+ * NGX_AGAIN: the user has to ask alone, since nobody else joined at that time,
+ * or since the user is in, or may enter.  NULL: no memory, or no Redis. ask is
  * copied, but for its conf.
  */
 ngx_adm_together_t *ngx_adm_together(ngx_adm_queue_ask_t *ask,

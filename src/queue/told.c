@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Event ids and tokens need no escapes in JSON, and eventInfo and notice are
- * JSON.
+ * The JSON of how a user stands.  Event ids and tokens need no escapes in it,
+ * and eventInfo and notice are JSON already.
  */
 
 
@@ -16,10 +16,10 @@
 #include "told.h"
 
 
-/* 1/1000 a second, while none is measured, as queue_estimate() has it */
+/* admissions in 1000 s while none are measured, see ngx_adm_queue_estimate() */
 #define NGX_ADM_QUEUE_SOME  50000
 
-/* names of members, and numbers */
+/* room for names of members, and for numbers */
 #define NGX_ADM_QUEUE_TOLD_SIZE                                               \
     (256 + 8 * NGX_INT64_LEN + NGX_ADM_RANGE_TEXT)
 
@@ -97,7 +97,9 @@ ngx_adm_queue_told_out(ngx_adm_queue_told_t *told,
 }
 
 
-/* who waits keeps the place, also where all is sold: more seats may come */
+/*
+ * users who wait keep their place even if all is sold: there may be more seats
+ */
 
 static ngx_int_t
 ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
@@ -135,7 +137,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
                    ngx_adm_queue_next_poll(answer->position, told->conf),
                    answer->size);
 
-    /* who is passed over is not in the line that was counted */
+    /* a user who is passed over is not in the line that was counted */
 
     size = ngx_max(answer->size, answer->position);
 
@@ -158,7 +160,7 @@ ngx_adm_queue_told_waiting(ngx_adm_queue_told_t *told,
 }
 
 
-/* ahead of the first measurement it is some rate, as far as anybody knows */
+/* before anything is measured the rate may be any, as far as anybody knows */
 
 ngx_int_t
 ngx_adm_queue_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
@@ -187,7 +189,7 @@ ngx_adm_queue_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* of what Redis did not say the place that was shown is as good as any */
+/* where Redis did not say which place counts, the one that was shown will do */
 
 static ngx_int_t
 ngx_adm_queue_told_place(ngx_adm_queue_told_t *told,
@@ -231,8 +233,8 @@ ngx_adm_queue_told_place(ngx_adm_queue_told_t *told,
 
 
 /*
- * An entry token is never valid past the session: verifiers give it the leeway
- * that is taken off here.
+ * An entry token is never valid past the session: the leeway that verifiers
+ * give it is taken off here.
  */
 
 static ngx_int_t
@@ -280,7 +282,7 @@ ngx_adm_queue_told_active(ngx_adm_queue_told_t *told,
 }
 
 
-/* without a token, and with the place that there is: the turn is not taken */
+/* no token, and the same place: a page that nobody looks at takes no turn */
 
 static ngx_int_t
 ngx_adm_queue_told_ready(ngx_adm_queue_told_t *told,

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What a user is told of how it stands, by check, status and heartbeat, and by
- * streams; with the token that goes with it: a place for who waits, an entry
- * token for who is in.
+ * What a user is told of how it stands, by check, status and heartbeat and by
+ * streams, and the token that goes with it: a place for users who wait, an
+ * entry token for those who are in.
  */
 
 
@@ -34,23 +34,23 @@ typedef struct {
     ngx_str_t                notice;     /* as of told_member() */
     unsigned                 brief:1;    /* a heartbeat's answer */
 
-    /* set */
+    /* set by _told() */
     ngx_adm_token_e          kind;
-    ngx_str_t                token;      /* empty: there is none */
+    ngx_str_t                token;      /* or empty */
     time_t                   life;       /* s */
 } ngx_adm_queue_told_t;
 
 
 /*
- * The JSON, from pool, of NOT_IN, WAITING, ACTIVE and READY; NGX_ERROR: no
+ * The JSON, in the pool, of NOT_IN, WAITING, ACTIVE and READY; NGX_ERROR: no
  * memory.
  */
 ngx_int_t ngx_adm_queue_told(ngx_adm_queue_told_t *told,
     ngx_adm_queue_answer_t *answer, ngx_pool_t *pool, ngx_str_t *json);
 
 /*
- * What one who waits is told of how long; rest: s until it begins.
- * NGX_DECLINED: entry is paused, and there is no number.
+ * How long one who waits is told to wait; rest: s until admission begins at
+ * all.  NGX_DECLINED: entry is paused, and there is no number.
  */
 ngx_int_t ngx_adm_queue_told_range(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_queue_answer_t *answer, int64_t rest,

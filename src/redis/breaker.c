@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What "breaker=" says, and a breaker by it: how the last calls went is a
- * number of bits.  A trial that fails doubles the pause before the next.
+ * The breaker, and the reading of "breaker=".  How the last calls went is kept
+ * as a number of bits.  A trial that fails doubles the pause before the next.
  */
 
 
@@ -18,7 +18,7 @@
 #define NGX_ADM_REDIS_BREAKER_PAUSE    30000      /* ms */
 #define NGX_ADM_REDIS_BREAKER_TRIALS   3
 
-/* ms, after the first trial that failed; then twice as much each time */
+/* ms of pause after the first trial that failed, then doubled each time */
 #define NGX_ADM_REDIS_BREAKER_FIRST    1000
 
 #define NGX_ADM_REDIS_BREAKER_BITS     64

@@ -21,9 +21,12 @@
 
 
 typedef struct {
-    ngx_uint_t                             calls;     /* looked at, the last */
-    ngx_uint_t                             percent;   /* of them: it opens */
-    ngx_msec_t                             pause_max; /* after failed trials */
+    ngx_uint_t                             calls;     /* the last ones,
+                                                         looked at */
+    ngx_uint_t                             percent;   /* of them fail: it
+                                                         opens */
+    ngx_msec_t                             pause_max; /* the longest, see
+                                                         below */
     ngx_uint_t                             trials;
 } ngx_adm_redis_breaker_conf_t;
 
@@ -38,42 +41,44 @@ typedef struct {
     ngx_adm_redis_breaker_conf_t   *conf;
     ngx_adm_redis_breaker_state_e   state;
 
-    uint64_t                               results;   /* a bit a call, the last
-                                                         is the lowest, 1:
-                                                         failed */
-    ngx_uint_t                             out;       /* of the trial */
+    uint64_t                               results;   /* a bit a call, 1: it
+                                                         failed; the last
+                                                         call is the lowest */
+    ngx_uint_t                             out;       /* calls of a trial,
+                                                         not answered yet */
     ngx_uint_t                             good;
-    ngx_msec_t                             pause;     /* the next one's */
+    ngx_msec_t                             pause;     /* before the next
+                                                         trial */
 } ngx_adm_redis_breaker_t;
 
 
-/* what there is without "breaker=" */
+/* the configuration where "breaker=" is not given */
 void ngx_adm_redis_breaker_default(ngx_adm_redis_breaker_conf_t *conf);
 
-/* "10/50%/30s/3"; NGX_ERROR: it is wrong */
+/* reads "10/50%/30s/3"; NGX_ERROR: the value is wrong */
 ngx_int_t ngx_adm_redis_breaker_parse(ngx_adm_redis_breaker_conf_t *conf,
     ngx_str_t *value);
 
 
 /*
- * A call is to go: NGX_OK, and then one of good, bad or neither follows, or
- * NGX_DECLINED.
+ * Asks whether a call may go.  NGX_OK: it may, and one of good, bad or neither
+ * has to follow; NGX_DECLINED: it may not.
  */
 ngx_int_t ngx_adm_redis_breaker_ask(ngx_adm_redis_breaker_t *breaker);
 
-/* it went well; 1: this has closed the breaker */
+/* the call went well; 1: the breaker has closed by it */
 ngx_uint_t ngx_adm_redis_breaker_good(ngx_adm_redis_breaker_t *breaker);
 
-/* it failed; 1: this has opened the breaker */
+/* the call failed; 1: the breaker has opened by it */
 ngx_uint_t ngx_adm_redis_breaker_bad(ngx_adm_redis_breaker_t *breaker);
 
-/* it says nothing about whether the node works */
+/* what became of the call says nothing about whether the node works */
 void ngx_adm_redis_breaker_neither(ngx_adm_redis_breaker_t *breaker);
 
 /* the node has answered a PING: an open breaker goes on to the trial */
 void ngx_adm_redis_breaker_answered(ngx_adm_redis_breaker_t *breaker);
 
-/* ms without even a PING, after trials that failed; 0: none failed */
+/* ms of pause, without even a PING, after trials that failed; 0: none failed */
 ngx_msec_t ngx_adm_redis_breaker_pause(ngx_adm_redis_breaker_t *breaker);
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the parts of the Redis client hand each other: a call, whom it belongs
- * to on its way, and how each of them is told what became of it.  Those who
- * issue calls know them by their names only.
+ * What the parts of the Redis client hand each other: a call, which part of
+ * the client has it, and how each part is told what became of it.  Code that
+ * issues calls knows these types by name only.
  */
 
 
@@ -25,14 +25,16 @@ typedef struct ngx_adm_redis_call_s  ngx_adm_redis_call_t;
 
 
 /*
- * A script, and the first arguments of the two commands as they are sent:
- * EVALSHA with its hash, and the longer of the two; EVAL up to the script.
+ * A script, and how the two commands that run it begin: EVALSHA up to and with
+ * the hash, EVAL up to the script's text.  EVAL's beginning is the shorter
+ * one, so that it fits where the other was.
  */
 typedef struct {
     ngx_str_t                              evalsha;
     ngx_str_t                              eval;
     ngx_str_t                              lua;
-    ngx_uint_t                             kind;     /* it is counted as, see
+    ngx_uint_t                             kind;     /* as what calls are
+                                                        counted, see
                                                         counter.h */
 } ngx_adm_redis_script_t;
 
@@ -49,35 +51,36 @@ typedef void (*ngx_adm_redis_done_pt)(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
-/* the owner of a call goes away, or was told that there is no answer in time */
+/* the owner of the call goes away, or was told that no answer came in time */
 typedef void (*ngx_adm_redis_detach_pt)(void *data);
 
 
 /*
- * rc and reply as a completion's.  The call has left the pipeline and belongs
- * to the handler, which may send it again.
+ * rc and reply are as a completion's.  The call has left the pipeline and
+ * belongs to the handler, which may send it again.
  *
- * NGX_AGAIN: its deadline has passed, no more.  It was sent late and may well
- * be answered: it stays where it is, and comes back another time.
+ * NGX_AGAIN: the call's deadline has passed, and that is all.  It may yet be
+ * answered, so it stays in the pipeline, and the handler is called a second
+ * time.
  */
 typedef void (*ngx_adm_redis_answer_pt)(ngx_adm_redis_call_t *call,
     ngx_int_t rc, redisReply *reply);
 
 
 /*
- * A connection has failed, or could not be made, or has ended: its calls are
- * about to be answered.  Neither sends nor closes anything.
+ * The connection has failed, could not be made, or has ended: its calls are
+ * about to be answered.  The handler neither sends nor closes anything.
  */
 typedef void (*ngx_adm_redis_failed_pt)(void *data);
 
 
-/* the buffer that goes before the others, of a call that is to be asked */
+/* the buffer of ASKING, which goes before those of the call's command */
 #define NGX_ADM_REDIS_ASKING  3
 
 
 struct ngx_adm_redis_call_s {
 
-    /* the connection's */
+    /* for the connection */
 
     ngx_queue_t                 queue;
     ngx_msec_t                  deadline;
@@ -88,26 +91,27 @@ struct ngx_adm_redis_call_s {
     ngx_uint_t                  nbufs;
     ngx_buf_t                   bufs[4];
     ngx_chain_t                 links[4];
-    unsigned                    asking:1; /* the next reply is that to it */
+    unsigned                    asking:1; /* ASKING was sent, and not
+                                             answered */
 
-    /* the client's */
+    /* for the client */
 
     ngx_adm_redis_t            *redis;
-    ngx_adm_redis_node_t       *node;     /* it was sent to */
-    ngx_uint_t                  slot;     /* of a cluster */
+    ngx_adm_redis_node_t       *node;     /* that it was sent to */
+    ngx_uint_t                  slot;     /* of a cluster, of its key */
     ngx_uint_t                  hops;
-    ngx_msec_t                  again;    /* when, while parked */
-    ngx_adm_redis_script_t     *script;   /* until it was sent */
+    ngx_msec_t                  again;    /* to be sent again, if parked */
+    ngx_adm_redis_script_t     *script;   /* NULL: it is no EVALSHA */
     ngx_adm_redis_done_pt       done;     /* NULL: cancelled */
     void                       *data;
     void                       *own;      /* freed with the call */
-    ngx_adm_redis_detach_pt     detach;   /* NULL: the answer is for the owner
-                                             alone */
-    ngx_uint_t                  kind;     /* it is counted as */
-    uint64_t                    issued;   /* us, when */
+    ngx_adm_redis_detach_pt     detach;   /* NULL: the answer matters to the
+                                             owner alone */
+    ngx_uint_t                  kind;     /* as what it is counted */
+    uint64_t                    issued;   /* us, monotonic */
     unsigned                    background:1;
-    unsigned                    probe:1;  /* at a replica */
-    unsigned                    late:1;   /* its owner was told */
+    unsigned                    probe:1;  /* sent to a replica */
+    unsigned                    late:1;   /* the owner knows it is late */
 
     size_t                      size;     /* of the command */
     size_t                      count;    /* of its "*N\r\n" */
@@ -115,7 +119,7 @@ struct ngx_adm_redis_call_s {
 };
 
 
-/* a part of the command; calls may be sent several times */
+/* sets a buffer of the command anew, since a call may be sent several times */
 static ngx_inline void
 ngx_adm_redis_set_buf(ngx_adm_redis_call_t *call, ngx_uint_t i, u_char *pos,
     u_char *last)

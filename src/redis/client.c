@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The Redis client of a worker: makes calls of commands, decides which
- * connection takes them, and completes them.
+ * The Redis client of a worker: issues calls, decides which connection takes
+ * them, and completes them.  How a command is written is in command.c.
  *
  * All that depends on which node a call goes to, and on what an answer says
  * about where it should have gone, is in ngx_adm_redis_send() and
@@ -16,9 +16,9 @@
 #include <ngx_event.h>
 
 #include "../base/clock.h"
-#include "../base/text.h"
 #include "client.h"
 #include "cluster.h"
+#include "command.h"
 #include "parked.h"
 #include "node.h"
 #include "reply.h"
@@ -31,10 +31,6 @@
 #define NGX_ADM_REDIS_CALL_SIZE   2048
 #define NGX_ADM_REDIS_FREE_MAX    128
 
-/* bytes of a number as an argument */
-#define NGX_ADM_REDIS_COUNT_SIZE                                              \
-    (sizeof("$20" CRLF CRLF) - 1 + NGX_INT64_LEN)
-
 /* ms until an address that is not known yet is looked for again */
 #define NGX_ADM_REDIS_NO_ADDRESS  100
 
@@ -45,7 +41,7 @@ struct ngx_adm_redis_s {
     ngx_adm_redis_parked_t      parked;
     ngx_log_t                  *log;
 
-    /* one of them decides where a call goes */
+    /* one of these three decides where a call goes */
 
     ngx_adm_redis_node_t       *node;
     ngx_adm_redis_cluster_t    *cluster;
@@ -54,8 +50,8 @@ struct ngx_adm_redis_s {
     ngx_queue_t                 free;
     ngx_uint_t                  nfree;
 
-    ngx_msec_t                  until;       /* deadline of calls; 0: their
-                                                own */
+    ngx_msec_t                  until;       /* deadline of calls; 0: each
+                                                has its own */
 
     unsigned                    closed:1;
     unsigned                    background:1;
@@ -75,12 +71,6 @@ static void ngx_adm_redis_complete(ngx_adm_redis_call_t *call, ngx_int_t rc,
 static ngx_adm_redis_call_t *ngx_adm_redis_alloc(ngx_adm_redis_t *redis,
     size_t size);
 static void ngx_adm_redis_free(ngx_adm_redis_call_t *call);
-
-static size_t ngx_adm_redis_args_size(ngx_uint_t argc, ngx_str_t *argv);
-static u_char *ngx_adm_redis_put_args(u_char *p, ngx_uint_t argc,
-    ngx_str_t *argv);
-static u_char *ngx_adm_redis_put_count(u_char *p, ngx_uint_t n);
-static u_char *ngx_adm_redis_put_number(u_char *p, u_char type, size_t n);
 
 
 ngx_adm_redis_t *
@@ -202,8 +192,6 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
     ngx_adm_redis_done_pt done, void *data)
 {
     size_t                 size;
-    u_char                *p;
-    ngx_uint_t             n;
     ngx_adm_redis_call_t  *call;
 
     if (redis->until
@@ -212,35 +200,17 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
         return NULL;
     }
 
-    n = argc;
-    size = keys->text.len + ngx_adm_redis_args_size(argc, argv);
-
-    if (script) {
-        /* EVALSHA, the hash and the number of keys besides */
-        n += keys->n + 3;
-        size += script->evalsha.len;
-    }
-
-    size += sizeof("*" CRLF) - 1 + ngx_adm_digits(n);
+    size = ngx_adm_redis_command_size(script, keys, argc, argv);
 
     call = ngx_adm_redis_alloc(redis, size);
     if (call == NULL) {
         return NULL;
     }
 
-    p = ngx_adm_redis_put_number(call->command, '*', n);
+    ngx_adm_redis_command_put(call, script, keys, argc, argv);
 
-    call->count = p - call->command;
     call->script = script;
-    call->kind = 0;
-
-    if (script) {
-        call->kind = script->kind;
-        p = ngx_cpymem(p, script->evalsha.data, script->evalsha.len);
-    }
-
-    p = ngx_cpymem(p, keys->text.data, keys->text.len);
-    (void) ngx_adm_redis_put_args(p, argc, argv);
+    call->kind = script ? script->kind : 0;
 
     call->done = done;
     call->data = data;
@@ -261,9 +231,6 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
     call->asking = 0;
     call->slot = redis->cluster ? ngx_adm_redis_slot(&keys->first) : 0;
 
-    call->nbufs = 1;
-    ngx_adm_redis_set_buf(call, 0, call->command, call->command + call->size);
-
     if (ngx_adm_redis_send(call) != NGX_OK) {
         ngx_adm_redis_count_failed(call->kind, NGX_ADM_CALL_END_UNSENT);
         ngx_adm_redis_free(call);
@@ -271,39 +238,6 @@ ngx_adm_redis_issue(ngx_adm_redis_t *redis, ngx_adm_redis_script_t *script,
     }
 
     return call;
-}
-
-
-ngx_int_t
-ngx_adm_redis_keys(ngx_adm_redis_keys_t *keys, ngx_uint_t n, ngx_str_t *argv)
-{
-    u_char  *p;
-
-    if (keys->text.data) {
-        ngx_free(keys->text.data);
-    }
-
-    ngx_memzero(keys, sizeof(ngx_adm_redis_keys_t));
-
-    p = ngx_alloc(NGX_ADM_REDIS_COUNT_SIZE + ngx_adm_redis_args_size(n, argv),
-                  ngx_cycle->log);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
-
-    keys->n = n;
-    keys->text.data = p;
-
-    p = ngx_adm_redis_put_count(p, n);
-
-    keys->first.data = p + sizeof("$" CRLF) - 1 + ngx_adm_digits(argv[0].len);
-    keys->first.len = argv[0].len;
-
-    p = ngx_adm_redis_put_args(p, n, argv);
-
-    keys->text.len = p - keys->text.data;
-
-    return NGX_OK;
 }
 
 
@@ -456,7 +390,6 @@ ngx_adm_redis_send(ngx_adm_redis_call_t *call)
 static ngx_int_t
 ngx_adm_redis_send_eval(ngx_adm_redis_call_t *call)
 {
-    u_char                  *p, *rest;
     ngx_adm_redis_script_t  *script;
 
     script = call->script;
@@ -466,21 +399,7 @@ ngx_adm_redis_send_eval(ngx_adm_redis_call_t *call)
         return NGX_ERROR;
     }
 
-    /*
-     * The command was sent and answered, so that its beginning can change.
-     * The line end of the hash becomes that of the script.
-     */
-
-    p = call->command + call->count;
-    rest = p + script->evalsha.len - (sizeof(CRLF) - 1);
-
-    p = ngx_cpymem(p, script->eval.data, script->eval.len);
-
-    call->nbufs = 3;
-    ngx_adm_redis_set_buf(call, 0, call->command, p);
-    ngx_adm_redis_set_buf(call, 1, script->lua.data,
-                          script->lua.data + script->lua.len);
-    ngx_adm_redis_set_buf(call, 2, rest, call->command + call->size);
+    ngx_adm_redis_command_eval(call, script);
 
     return ngx_adm_redis_send(call);
 }
@@ -547,7 +466,7 @@ ngx_adm_redis_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
 }
 
 
-/* the answer is dropped when it comes */
+/* tells the owner; an answer that comes yet is dropped, or for detached data */
 
 static void
 ngx_adm_redis_late(ngx_adm_redis_call_t *call)
@@ -656,69 +575,4 @@ ngx_adm_redis_free(ngx_adm_redis_call_t *call)
 
     ngx_queue_insert_head(&redis->free, &call->queue);
     redis->nfree++;
-}
-
-
-static size_t
-ngx_adm_redis_args_size(ngx_uint_t argc, ngx_str_t *argv)
-{
-    size_t      size;
-    ngx_uint_t  i;
-
-    size = 0;
-
-    for (i = 0; i < argc; i++) {
-        size += sizeof("$" CRLF CRLF) - 1 + ngx_adm_digits(argv[i].len)
-                + argv[i].len;
-    }
-
-    return size;
-}
-
-
-static u_char *
-ngx_adm_redis_put_args(u_char *p, ngx_uint_t argc, ngx_str_t *argv)
-{
-    ngx_uint_t  i;
-
-    for (i = 0; i < argc; i++) {
-        p = ngx_adm_redis_put_number(p, '$', argv[i].len);
-
-        if (argv[i].len) {
-            p = ngx_cpymem(p, argv[i].data, argv[i].len);
-        }
-
-        *p++ = CR;
-        *p++ = LF;
-    }
-
-    return p;
-}
-
-
-/* the argument that says how many keys follow */
-
-static u_char *
-ngx_adm_redis_put_count(u_char *p, ngx_uint_t n)
-{
-    p = ngx_adm_redis_put_number(p, '$', ngx_adm_digits(n));
-    p = ngx_adm_put_number(p, n);
-    *p++ = CR;
-    *p++ = LF;
-
-    return p;
-}
-
-
-/* not ngx_sprintf(): this is most of what a call costs here */
-
-static u_char *
-ngx_adm_redis_put_number(u_char *p, u_char type, size_t n)
-{
-    *p++ = type;
-    p = ngx_adm_put_number(p, n);
-    *p++ = CR;
-    *p++ = LF;
-
-    return p;
 }

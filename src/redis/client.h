@@ -23,20 +23,13 @@
 #include <ngx_core.h>
 
 #include "call.h"
+#include "command.h"
 #include "settings.h"
 
 
-/* keys of a script as they are sent, behind the number of them */
-typedef struct {
-    ngx_uint_t                             n;
-    ngx_str_t                              text;     /* of ngx_alloc() */
-    ngx_str_t                              first;    /* of them, in the text */
-} ngx_adm_redis_keys_t;
-
-
 /*
- * Whether all keys are on one node, so that one script may have any of them;
- * where they are not, only those of one slot.
+ * Whether all keys are on one node, so that a script may have keys of several
+ * events; where they are not, a script has keys of one slot only.
  */
 ngx_uint_t ngx_adm_redis_one_node(ngx_adm_redis_t *redis);
 
@@ -73,50 +66,44 @@ ngx_adm_redis_call_t *ngx_adm_redis_eval(ngx_adm_redis_t *redis,
     ngx_str_t *argv, ngx_adm_redis_done_pt done, void *data);
 
 /*
- * The same with keys that are sent more than once, and argv the arguments
- * alone.  script NULL: argv is a command, keys->first decides about the node.
+ * The same with keys that are made once for many calls; argv is the arguments
+ * alone. script NULL: argv is a command, and keys->first decides about the
+ * node.
  */
 ngx_adm_redis_call_t *ngx_adm_redis_issue(ngx_adm_redis_t *redis,
     ngx_adm_redis_script_t *script, ngx_adm_redis_keys_t *keys, ngx_uint_t argc,
     ngx_str_t *argv, ngx_adm_redis_done_pt done, void *data);
 
 /*
- * Other keys, n of them and at least one (copied), in place of those that are
- * there, if any; NGX_ERROR: no memory, there are none then.
- */
-ngx_int_t ngx_adm_redis_keys(ngx_adm_redis_keys_t *keys, ngx_uint_t n,
-    ngx_str_t *argv);
-
-/*
- * Calls issued while it is on are for nobody who waits: a worker that leaves
- * does not stay for them.  Returns what it was before.
+ * Calls issued while this is on are waited for by nobody: a worker that leaves
+ * does not stay for them.  Returns whether it was on.
  */
 ngx_uint_t ngx_adm_redis_background(ngx_adm_redis_t *redis, ngx_uint_t on);
 
 /*
- * Calls issued from now on have that deadline (of ngx_current_msec), where it
- * is earlier than their own: what waits has had a part of its time.  0: they
- * have their own.
+ * Calls issued from now on have this deadline (of ngx_current_msec) where it
+ * is earlier than their own: whoever waits has spent a part of the time
+ * before. 0: each call has its own.
  */
 void ngx_adm_redis_until(ngx_adm_redis_t *redis, ngx_msec_t deadline);
 
-/* whether somebody waits for it, which is completed all the same */
+/* whether somebody waits for the call, which is completed in any case */
 void ngx_adm_redis_want(ngx_adm_redis_call_t *call, ngx_uint_t wanted);
 
 /* the worker has begun to leave; may be called again */
 void ngx_adm_redis_leave(ngx_adm_redis_t *redis);
 
 /*
- * Memory of ngx_alloc() that is the call's from now on, such as what data
- * points to: freed after the completion, or when the reply of a cancelled
+ * Memory of ngx_alloc() that belongs to the call from now on, such as what
+ * data points to: freed after the completion, or when the reply of a cancelled
  * call has been dropped.
  */
 void ngx_adm_redis_own(ngx_adm_redis_call_t *call, void *memory);
 
 /*
- * The answer matters to others than the owner: a completion comes all the same,
- * with data detached from the owner, which data has to outlive (see _own()).
- * That is so after a cancel, and a second time after a deadline.
+ * The answer matters to others than the owner: the completion is called even
+ * after a cancel, and a second time after a deadline, with data that detach
+ * has parted from the owner.  So data has to outlive the owner (see _own()).
  */
 void ngx_adm_redis_on_detach(ngx_adm_redis_call_t *call,
     ngx_adm_redis_detach_pt detach);

@@ -26,13 +26,13 @@
 #include "survey.h"
 
 
-/* MOVED and ASK of one call: more of them are a circle */
+/* most redirections of one call: with more of them it goes in a circle */
 #define NGX_ADM_REDIS_HOPS      5
 
 #define NGX_ADM_REDIS_TRYAGAIN  20        /* ms */
 #define NGX_ADM_REDIS_NO_SLOT   50        /* ms */
 
-#define NGX_ADM_REDIS_PROBE     100       /* ms, at least */
+#define NGX_ADM_REDIS_PROBE     100       /* ms between probes */
 
 
 struct ngx_adm_redis_cluster_s {
@@ -44,7 +44,7 @@ struct ngx_adm_redis_cluster_s {
 
 typedef struct {
     ngx_uint_t                             slot;
-    ngx_str_t                              host;      /* empty: the same */
+    ngx_str_t                              host;      /* empty: the same host */
     in_port_t                              port;
 } ngx_adm_redis_target_t;
 
@@ -143,7 +143,7 @@ ngx_adm_redis_cluster_probe(ngx_adm_redis_cluster_t *cluster,
             continue;
         }
 
-        /* the next time it is another's turn */
+        /* the next probe goes to another replica */
 
         ngx_queue_remove(&node->queue);
         ngx_queue_insert_tail(nodes, &node->queue);
@@ -172,7 +172,7 @@ ngx_adm_redis_cluster_probed(ngx_adm_redis_cluster_t *cluster,
         return;
     }
 
-    /* it runs calls: the slots of its master are its own now */
+    /* the replica runs calls: the slots of its master are its own now */
 
     ngx_adm_redis_map_taken_over(&cluster->map, call->slot, call->node);
 
@@ -249,7 +249,7 @@ ngx_adm_redis_cluster_resend(ngx_adm_redis_cluster_t *cluster,
         return NGX_DECLINED;
     }
 
-    /* one call, so that neither goes without the other */
+    /* one call has both, so that neither goes without the other */
 
     if (ask) {
         call->asking = 1;

@@ -158,7 +158,7 @@ ngx_adm_redis_conn_addrs(ngx_adm_redis_conn_t *conn, ngx_addr_t *addrs,
         return NGX_ERROR;
     }
 
-    /* what has to be aligned comes first */
+    /* addresses come first in the block, since they have to be aligned */
 
     p = (u_char *) &copy[naddrs];
 
@@ -249,7 +249,7 @@ ngx_adm_redis_conn_send(ngx_adm_redis_conn_t *conn, ngx_adm_redis_call_t *call)
         && ngx_adm_redis_attempt(conn, conn->conf->timeout)
            != NGX_OK)
     {
-        /* which the next attempt finds out about as well */
+        /* not a failure of this call: the next attempt counts it */
 
         ngx_adm_redis_breaker_neither(&conn->breaker);
 
@@ -328,8 +328,9 @@ ngx_adm_redis_timer_handler(ngx_event_t *ev)
 
 
 /*
- * One that was sent again has an earlier deadline than those before it, and
- * that it is over says nothing of the connection.
+ * Tells calls whose deadline has passed.  A call that was sent a second time
+ * has an earlier deadline than those before it; that it is over says nothing
+ * about the connection.
  */
 
 static void
@@ -364,7 +365,7 @@ ngx_adm_redis_tell_late(ngx_adm_redis_conn_t *conn)
         call->late = 1;
         call->answer(call, NGX_AGAIN, NULL);
 
-        /* others may have come, but none has gone */
+        /* the handler may have added calls, but taken none out */
 
         q = ngx_queue_next(&call->queue);
     }
@@ -379,7 +380,7 @@ ngx_adm_redis_tell_late(ngx_adm_redis_conn_t *conn)
 }
 
 
-/* all: to whatever has to be seen to first, else to the connection's end */
+/* ms until the connection ends for lack of an answer; all: or a deadline is */
 
 static ngx_msec_int_t
 ngx_adm_redis_time_left(ngx_adm_redis_conn_t *conn, ngx_uint_t all)

@@ -24,44 +24,44 @@
 
 
 /*
- * It has no address: nothing may be sent before it has.  name is
- * "host[:port][/...]", for the log and to be found in the node's certificate.
- * NULL: no memory.
+ * A connection without addresses: nothing may be sent before it has some.
+ * name is "host[:port][/...]", for the log and to be found in the node's
+ * certificate.  NULL: no memory.
  */
 ngx_adm_redis_conn_t *ngx_adm_redis_conn_create(ngx_cycle_t *cycle,
     ngx_adm_redis_conf_t *conf, ngx_str_t *name, ngx_adm_redis_failed_pt failed,
     void *data);
 
 /*
- * The addresses of the node (copied), tried in turn, from the next time on
- * that it connects; NGX_ERROR: no memory.
+ * Sets the addresses of the node (copied), which are tried in turn from the
+ * next attempt to connect on; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_redis_conn_addrs(ngx_adm_redis_conn_t *conn,
     ngx_addr_t *addrs, ngx_uint_t naddrs);
 
-/* whether calls are out */
+/* whether calls are out on the connection */
 ngx_uint_t ngx_adm_redis_conn_busy(ngx_adm_redis_conn_t *conn);
 
-/* whether a call would go out now, as far as the connection is concerned */
+/* whether a call would go out at once, as far as the connection is concerned */
 ngx_uint_t ngx_adm_redis_conn_ready(ngx_adm_redis_conn_t *conn);
 
 /* the worker leaves: only calls that somebody waits for hold it from now on */
 void ngx_adm_redis_conn_leave(ngx_adm_redis_conn_t *conn);
 
-/* whether the last attempts to connect to it failed */
+/* whether the last attempts to connect failed */
 ngx_uint_t ngx_adm_redis_conn_down(ngx_adm_redis_conn_t *conn);
 
-/* tells the log of an error that it answered a call with */
+/* tells the log that a call was answered with this error */
 void ngx_adm_redis_conn_error(ngx_adm_redis_conn_t *conn, redisReply *reply);
 
-/* completes what is still out with NGX_ERROR; nothing is sent after it */
+/* completes the calls that are out with NGX_ERROR; nothing is sent after it */
 void ngx_adm_redis_conn_close(ngx_adm_redis_conn_t *conn);
 
 /*
  * Takes a call with its bufs, deadline, wait and answer set; wait reaches to
- * the deadline or, where it was sent before, beyond.  NGX_ERROR: not taken,
- * Redis is known to be down or no connection can be made.  Answers nothing
- * itself.
+ * the deadline or, where the call was sent before, beyond.  NGX_ERROR: not
+ * taken, since Redis is known to be down or no connection can be made.
+ * Answers no call by itself.
  */
 ngx_int_t ngx_adm_redis_conn_send(ngx_adm_redis_conn_t *conn,
     ngx_adm_redis_call_t *call);

@@ -3,7 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Inside of one connection to Redis: its state, and what its parts call of
- * each other.  Only these four include this, and each calls those below it:
+ * each other.  Only these four files include this, and each calls those below
+ * it:
  *
  *   conn.c     what the client calls, and the timer
  *   connect.c  making the connection
@@ -37,14 +38,14 @@ typedef enum {
 
 
 /*
- * The reply to a step.  It moves conn->step on, or the connection fails; it
- * does not keep the reply.
+ * Gets the reply to a step.  Either moves conn->step on, or the connection
+ * fails; does not keep the reply.
  */
 typedef void (*ngx_adm_redis_step_pt)(ngx_adm_redis_conn_t *conn,
     redisReply *reply);
 
 
-/* a command that goes before any call; at most AUTH, SELECT, PING and INFO */
+/* a command that goes before any call: AUTH, SELECT, PING or INFO */
 typedef struct {
     ngx_adm_redis_step_pt       reply;
     ngx_buf_t                   buf;
@@ -62,21 +63,21 @@ struct ngx_adm_redis_conn_s {
 
     ngx_str_t                  *name;
     ngx_addr_t                 *addrs;
-    ngx_addr_t                 *next_addrs; /* NULL: the same */
+    ngx_addr_t                 *next_addrs; /* NULL: none to change to */
     ngx_uint_t                  naddrs;
     ngx_uint_t                  next_naddrs;
     ngx_uint_t                  addr;      /* the current one */
-    ngx_uint_t                  tried;     /* of this attempt */
+    ngx_uint_t                  tried;     /* in this attempt */
 
     ngx_adm_redis_state_e       state;
-    ngx_uint_t                  serial;    /* of the socket */
+    ngx_uint_t                  serial;    /* of this socket */
     ngx_uint_t                  failures;  /* in a row */
 
     ngx_queue_t                 calls;     /* oldest first */
     ngx_chain_t                *out;       /* not yet written */
     ngx_chain_t               **last_out;
-    ngx_uint_t                  unwritten; /* calls since a write */
-    size_t                      pending;   /* of a reply */
+    ngx_uint_t                  unwritten; /* calls since the last */
+    size_t                      pending;   /* bytes of a reply */
     ngx_pool_t                 *replies;   /* NULL: none yet */
 
     ngx_adm_redis_step_t        steps[4];
@@ -95,9 +96,10 @@ struct ngx_adm_redis_conn_s {
 
     ngx_adm_redis_tls_t         tls;       /* if conf->ssl */
     ngx_adm_redis_health_t     *health;    /* of the host */
-    ngx_adm_redis_health_t      own;       /* without room there */
+    ngx_adm_redis_health_t      own;       /* where those have no room */
     ngx_adm_redis_breaker_t     breaker;
-    ngx_adm_redis_breaker_state_e  counted;  /* the breaker as */
+    ngx_adm_redis_breaker_state_e  counted;  /* in what state the breaker is
+                                                counted */
 
     unsigned                               answered:1;
     unsigned                               failing:1;
@@ -109,9 +111,9 @@ struct ngx_adm_redis_conn_s {
  */
 
 /*
- * Connects within so many ms, for conn.c: all addresses of the node are
- * tried in turn.  NGX_OK: it is on its way, or there.  NGX_ERROR: it is not,
- * and the connection has failed.
+ * Connects within ms, for conn.c: all addresses of the node are tried in turn.
+ * NGX_OK: connected, or under way.  NGX_ERROR: not to be had, and the
+ * connection has failed.
  */
 ngx_int_t ngx_adm_redis_attempt(ngx_adm_redis_conn_t *conn, ngx_msec_t timeout);
 
@@ -119,19 +121,19 @@ ngx_int_t ngx_adm_redis_attempt(ngx_adm_redis_conn_t *conn, ngx_msec_t timeout);
 /*
  * pipe.c
  *
- * Where a reply is read or a command written, the connection may end, and
- * with it conn->connection; conn->serial tells.
+ * Where a reply is read or a command written the connection may end, and with
+ * it conn->connection; whoever goes on after it compares conn->serial.
  */
 
 /*
- * A socket that is connected becomes a pipeline without steps, and its events
- * are handled here, for connect.c.  NGX_ERROR: no memory.
+ * Makes a connected socket a pipeline without steps, whose events pipe.c
+ * handles; for connect.c.  NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_redis_pipe_open(ngx_adm_redis_conn_t *conn);
 
 /*
- * Sends the command of a step, for connect.c: before any call.  The
- * command has to outlive the connection.
+ * Sends the command of a step, for connect.c, before any call.  The command
+ * has to outlive the connection.
  */
 void ngx_adm_redis_add_step(ngx_adm_redis_conn_t *conn, ngx_str_t *command,
     ngx_adm_redis_step_pt reply);
@@ -139,10 +141,10 @@ void ngx_adm_redis_add_step(ngx_adm_redis_conn_t *conn, ngx_str_t *command,
 /* sends a call that is in conn->calls, by the end of this turn of the loop */
 void ngx_adm_redis_push(ngx_adm_redis_conn_t *conn, ngx_adm_redis_call_t *call);
 
-/* reads what is there, for connect.c, when it is not reported again */
+/* reads what is there, for connect.c, where no event will report it again */
 void ngx_adm_redis_read(ngx_adm_redis_conn_t *conn);
 
-/* of conn->flush */
+/* handler of conn->flush */
 void ngx_adm_redis_flush_handler(ngx_event_t *ev);
 
 
@@ -157,41 +159,41 @@ void ngx_adm_redis_flush_handler(ngx_event_t *ev);
 void ngx_adm_redis_fail(ngx_adm_redis_conn_t *conn, ngx_adm_redis_fault_e fault,
     ngx_err_t err, const char *fmt, ...);
 
-/* the same with "what"; TLS knows more, as that a certificate is missing */
+/* the same with "what" as the reason, unless TLS knows a better one */
 void ngx_adm_redis_fail_lost(ngx_adm_redis_conn_t *conn, ngx_err_t err,
     char *what);
 
-/* after whatever may have changed the state of the breaker */
+/* to be called after whatever may have changed the state of the breaker */
 void ngx_adm_redis_breaker_changed(ngx_adm_redis_conn_t *conn);
 
-/* a call failed; 1: the breaker is open now, and the connection has to end */
+/* a call failed; 1: the breaker is open by it, and the connection has to end */
 ngx_uint_t ngx_adm_redis_bad(ngx_adm_redis_conn_t *conn);
 
 /*
- * The worker shuts down and asks a connection marked as idle, by its read
- * handler, to close.  1: it had no calls, and did.
+ * A worker that shuts down calls the read handler of a connection that is
+ * marked as idle, to have it closed. 1: it had no calls, and was closed.
  */
 ngx_uint_t ngx_adm_redis_end_idle(ngx_adm_redis_conn_t *conn);
 
 /*
  * Takes the calls out of the pipeline and everything out of the event loop.
- * "lost" is set to the calls, and is for _complete_lost(); the state is for
- * the caller to set.
+ * The calls are put into "lost", for _complete_lost(); the caller sets the
+ * state.
  */
 void ngx_adm_redis_end(ngx_adm_redis_conn_t *conn, ngx_queue_t *lost);
 
-/* answers them with NGX_ERROR; their handlers may send others */
+/* answers these calls with NGX_ERROR; their handlers may send others */
 void ngx_adm_redis_complete_lost(ngx_queue_t *lost);
 
-/* closes the socket, if there is one; calls stay, and so does the timer */
+/* closes the socket, if there is one; calls and timer stay */
 void ngx_adm_redis_disconnect(ngx_adm_redis_conn_t *conn);
 
-/* the timer comes at a deadline, or before; it sets itself again */
+/* has the timer come at the deadline, or before: it sets itself again */
 void ngx_adm_redis_arm(ngx_adm_redis_conn_t *conn, ngx_msec_t deadline);
 
 /*
- * After every change of conn->calls or conn->connection: a worker that shuts
- * down waits for calls, and for nothing else of this.
+ * To be called after every change of conn->calls or conn->connection: a worker
+ * that shuts down waits for calls, and for nothing else of this.
  */
 void ngx_adm_redis_queue_changed(ngx_adm_redis_conn_t *conn);
 

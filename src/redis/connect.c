@@ -51,7 +51,7 @@ static ngx_str_t  ngx_adm_redis_info =
     ngx_string("*2\r\n$4\r\nINFO\r\n$6\r\nmemory\r\n");
 
 
-/* an attempt is over all addresses of the node; a failure is seen to */
+/* tries all addresses of the node; a failure has been dealt with */
 
 ngx_int_t
 ngx_adm_redis_attempt(ngx_adm_redis_conn_t *conn, ngx_msec_t timeout)
@@ -162,7 +162,7 @@ ngx_adm_redis_connect_addr(ngx_adm_redis_conn_t *conn)
 
     if (rc != NGX_OK && rc != NGX_AGAIN) {
 
-        /* its "failed" exit closes the connection but leaves it there */
+        /* its "failed" exit closes the connection, and leaves pc.connection */
 
         ngx_destroy_pool(pool);
         return (rc == NGX_DECLINED) ? NGX_DECLINED : NGX_ERROR;
@@ -227,8 +227,9 @@ ngx_adm_redis_connect_done(ngx_adm_redis_conn_t *conn)
         }
 
         /*
-         * What is there before anything was written answers nothing.  It has
-         * been reported, and will not be again where events are edges.
+         * Bytes that are there before anything was written answer nothing.
+         * They have been reported, and where events are edges will not be
+         * again.
          */
 
         if (c->read->ready && conn->reader) {
@@ -340,7 +341,7 @@ ngx_adm_redis_handshake_handler(ngx_connection_t *c)
 
     if (ngx_adm_redis_greet(conn) == NGX_OK) {
 
-        /* what has come with the end of the handshake is not reported again */
+        /* what came with the end of the handshake is not reported again */
 
         ngx_adm_redis_read(conn);
     }
@@ -420,7 +421,7 @@ ngx_adm_redis_select_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 static void
 ngx_adm_redis_ping_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 {
-    /* a user who may not PING has been answered as well */
+    /* an error is an answer as well where it says that the user may not PING */
 
     if ((reply->type == REDIS_REPLY_ERROR && ngx_adm_redis_is(reply, "NOPERM"))
         || !ngx_adm_redis_step_refused(conn, reply, "PING", ""))
@@ -444,7 +445,7 @@ ngx_adm_redis_info_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 }
 
 
-/* who may not ask does not know */
+/* a user who may not ask for INFO does not learn of it */
 
 static void
 ngx_adm_redis_look_at_policy(ngx_adm_redis_conn_t *conn, redisReply *reply)
@@ -471,8 +472,9 @@ ngx_adm_redis_look_at_policy(ngx_adm_redis_conn_t *conn, redisReply *reply)
 
 
 /*
- * 1: it is an error, and the connection has failed by it, if only because this
- * is not the node that runs calls.  The text is cut at some characters.
+ * Whether the reply is an error, by which the connection has failed, even if
+ * all it says is that this node does not run calls.  The text is cut at the
+ * first of some characters.
  */
 
 static ngx_uint_t
@@ -500,7 +502,7 @@ ngx_adm_redis_step_refused(ngx_adm_redis_conn_t *conn, redisReply *reply,
 }
 
 
-/* calls go out when all but INFO, the last of them, have been answered */
+/* calls go out when all but INFO, which is the last step, have been answered */
 
 static void
 ngx_adm_redis_step_done(ngx_adm_redis_conn_t *conn)

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The end of a connection to Redis, most of all by a failure: what is logged
+ * The end of a connection to Redis, most often by a failure: what is logged
  * and counted, when it may connect again, and what becomes of its calls.  And
  * when the event loop is to come back to it.
  */
@@ -90,7 +90,7 @@ ngx_adm_redis_fail(ngx_adm_redis_conn_t *conn, ngx_adm_redis_fault_e fault,
 
     if (unused) {
 
-        /* Redis went away, or closes what is idle: the next call will tell */
+        /* Redis went away, or closed what is idle: the next call will tell */
 
         ngx_adm_redis_count_break();
 
@@ -122,7 +122,7 @@ ngx_adm_redis_fail(ngx_adm_redis_conn_t *conn, ngx_adm_redis_fault_e fault,
         }
     }
 
-    /* one that does not answer is left alone until it answers a PING */
+    /* a node that does not answer is left alone until it answers a PING */
 
     if ((unused || conn->answered)
         && fault != ngx_adm_redis_timed_out

@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the log is told of a node.
+ * What the log is told of a node, and how often.
  */
 
 
@@ -19,7 +19,7 @@
 /* no more than one line in this time */
 #define NGX_ADM_REDIS_RATE    1000       /* ms */
 
-/* an error that has not come for so long is another one when it comes */
+/* an error that did not come for this long is told anew when it comes again */
 #define NGX_ADM_REDIS_PAST    5000       /* ms */
 
 
@@ -122,8 +122,8 @@ ngx_adm_redis_log_back(ngx_adm_redis_health_t *health, ngx_str_t *name,
 
 
 /*
- * A line for each sort of error, and now and then while it goes on; as above,
- * one a second.
+ * A line for each sort of error, and now and then while it goes on; at most
+ * one a second, of all sorts.
  */
 
 void
@@ -170,7 +170,7 @@ ngx_adm_redis_log_error(ngx_adm_redis_health_t *health, ngx_str_t *name,
 }
 
 
-/* that of the hash, or the one that was logged before all others */
+/* the entry with this hash, or else the one that was logged longest ago */
 
 static ngx_adm_redis_error_t *
 ngx_adm_redis_error(ngx_adm_redis_health_t *health, uint32_t hash)

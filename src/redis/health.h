@@ -27,7 +27,7 @@ typedef enum {
     ngx_adm_redis_wrong_node } ngx_adm_redis_fault_e;
 
 
-/* errors that the log has been told of lately */
+/* sorts of errors that the log has been told of lately */
 #define NGX_ADM_REDIS_ERRORS  4
 
 typedef struct {
@@ -39,18 +39,18 @@ typedef struct {
 
 /* times are of ngx_current_msec */
 typedef struct {
-    ngx_atomic_t                           hash;      /* of the node's name; 0:
-                                                         it is nobody's */
+    ngx_atomic_t                           hash;      /* of the node's name;
+                                                         0: the entry is free */
 
     ngx_atomic_t                           failing;   /* bool */
-    ngx_atomic_t                           told;      /* bool: the log was */
+    ngx_atomic_t                           told;      /* bool: in the log */
     ngx_atomic_t                           failed_at;
     ngx_atomic_t                           logged_at; /* 0: never */
-    ngx_atomic_t                           fault;     /* the last logged */
+    ngx_atomic_t                           fault;     /* the last in the log */
     ngx_atomic_t                           unlogged;
 
-    ngx_atomic_t                           open;      /* bool: the breaker of
-                                                         some worker is */
+    ngx_atomic_t                           open;      /* bool: some worker's
+                                                         breaker is open */
     ngx_atomic_t                           opened_at; /* last logged; 0: never
                                                          */
     ngx_atomic_t                           evicts;    /* bool: it may drop
@@ -62,18 +62,18 @@ typedef struct {
 } ngx_adm_redis_health_t;
 
 
-/* that of a node, for all workers; NULL: there is no room */
+/* the entry of the node, for all workers; NULL: there is no room */
 ngx_adm_redis_health_t *ngx_adm_redis_health(ngx_str_t *name);
 
-/* it failed: a line, at a limited rate */
+/* the node failed: a line in the log, at a limited rate */
 void ngx_adm_redis_log_fault(ngx_adm_redis_health_t *health, ngx_str_t *name,
     ngx_log_t *log, ngx_adm_redis_fault_e fault, ngx_err_t err, u_char *text);
 
-/* it works again, for a worker for which it failed */
+/* the node works again, for a worker for which it had failed */
 void ngx_adm_redis_log_back(ngx_adm_redis_health_t *health, ngx_str_t *name,
     ngx_log_t *log);
 
-/* it answered a call with an error; hash: of what sort */
+/* the node answered a call with an error; hash: of what sort */
 void ngx_adm_redis_log_error(ngx_adm_redis_health_t *health, ngx_str_t *name,
     ngx_log_t *log, uint32_t hash, char *text);
 

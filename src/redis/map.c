@@ -143,7 +143,7 @@ ngx_adm_redis_map_node(ngx_adm_redis_map_t *map, redisReply *reply,
     host.data = (u_char *) reply->element[0]->str;
     host.len = reply->element[0]->len;
 
-    /* it does not know its own address, or host name: it is where it is */
+    /* the node does not know its own address: it is where it was asked */
 
     if (reply->element[0]->type == REDIS_REPLY_NIL
         || host.len == 0
@@ -185,7 +185,7 @@ ngx_adm_redis_map_node(ngx_adm_redis_map_t *map, redisReply *reply,
 }
 
 
-/* nodes tell their map in any order */
+/* the hash is a sum, since nodes tell their map in any order */
 
 static void
 ngx_adm_redis_map_masters(ngx_adm_redis_map_t *map)
@@ -239,7 +239,7 @@ ngx_adm_redis_map_taken_over(ngx_adm_redis_map_t *map, ngx_uint_t slot,
 
     ngx_adm_redis_map_moved(map, slot, node);
 
-    /* NULL: a map that came meanwhile says that nobody has it */
+    /* NULL: a map that came meanwhile says that nobody has the slot */
 
     for (i = 0; old && i < NGX_ADM_REDIS_SLOTS; i++) {
         if (map->slots[i] == old) {

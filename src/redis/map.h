@@ -22,7 +22,7 @@ typedef struct {
     ngx_adm_redis_nodes_t      *nodes;
     ngx_log_t                  *log;
 
-    /* NULL: nobody has it, as far as is known */
+    /* NULL: as far as is known no node has it */
     ngx_adm_redis_node_t       *slots [NGX_ADM_REDIS_SLOTS];
 } ngx_adm_redis_map_t;
 
@@ -34,11 +34,11 @@ typedef struct {
 ngx_int_t ngx_adm_redis_map_read(ngx_adm_redis_map_t *map, redisReply *reply,
     ngx_adm_redis_node_t *asked);
 
-/* one slot is this node's */
+/* this slot is the node's, as a redirection says */
 void ngx_adm_redis_map_moved(ngx_adm_redis_map_t *map, ngx_uint_t slot,
     ngx_adm_redis_node_t *node);
 
-/* a replica has the slot, and with it all that its master had */
+/* a replica has the slot, and with it all slots of its master */
 void ngx_adm_redis_map_taken_over(ngx_adm_redis_map_t *map, ngx_uint_t slot,
     ngx_adm_redis_node_t *node);
 

@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Nodes by host and port, how each comes to its addresses, and sending by
- * them.  A name without one is looked up, and what is sent waits so long.
+ * Nodes by host and port, how each comes to its addresses, and sending to
+ * them.  A name that has no address yet is looked up, and calls to it wait
+ * meanwhile.
  */
 
 
@@ -14,7 +15,7 @@
 #include "node.h"
 
 
-/* that a name has no address is logged again after this time */
+/* how often the log is told that a name still has no address */
 #define NGX_ADM_REDIS_NAME_REMIND  60000          /* ms */
 
 
@@ -200,7 +201,7 @@ ngx_adm_redis_node_send(ngx_adm_redis_node_t *node, ngx_adm_redis_call_t *call)
 
     call->node = node;
 
-    /* it may have been sent before */
+    /* buffers are full again: the call may have been sent before */
 
     for (i = 0; i < call->nbufs; i++) {
         call->bufs[i].pos = call->bufs[i].start;
@@ -327,7 +328,7 @@ ngx_adm_redis_node_free(ngx_adm_redis_node_t *node)
 }
 
 
-/* NGX_DECLINED: this is no address */
+/* NGX_DECLINED: the text is no address */
 
 static ngx_int_t
 ngx_adm_redis_node_address(ngx_adm_redis_node_t *node, ngx_str_t *address)
@@ -406,7 +407,7 @@ ngx_adm_redis_node_failed(void *data)
 {
     ngx_adm_redis_node_t *node = data;
 
-    /* where it was looked up at the start, that is all that can be known */
+    /* without a resolver a name has the addresses of the start alone */
 
     if (node->is_name && node->resolve.resolver) {
         (void) ngx_adm_redis_node_resolve(node);

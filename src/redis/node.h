@@ -38,16 +38,16 @@ struct ngx_adm_redis_node_s {
     ngx_adm_redis_resolve_t     resolve;
     ngx_msec_t                  logged_at;
 
-    unsigned                    is_name:1; /* no address */
+    unsigned                    is_name:1; /* not an address */
     unsigned                    found:1;   /* has addresses */
     unsigned                    logged:1;
 
-    /* the owner's */
+    /* for the owner of the nodes */
 
     ngx_adm_redis_node_t       *master;    /* of a replica */
     ngx_msec_t                  probed_at;
     ngx_uint_t                  round;
-    unsigned                    used:1;    /* it is kept */
+    unsigned                    used:1;    /* to be kept */
     unsigned                    has_slots:1;
 };
 
@@ -59,8 +59,8 @@ struct ngx_adm_redis_nodes_s {
     ngx_resolver_t             *resolver;
 
     /*
-     * A connection failed, or the addresses of a node have become known;
-     * neither may send or close anything
+     * A connection failed, or the addresses of a node have become known.  The
+     * handlers neither send nor close anything.
      */
     void                      (*failed)(void *data, ngx_adm_redis_node_t *node);
     void                      (*found)(void *data);
@@ -74,43 +74,43 @@ void ngx_adm_redis_nodes_init(ngx_adm_redis_nodes_t *nodes, ngx_cycle_t *cycle,
 /* closes all connections and forgets all nodes */
 void ngx_adm_redis_nodes_close(ngx_adm_redis_nodes_t *nodes);
 
-/* forgets nodes that are not used; not from within an answer */
+/* forgets nodes that are not "used"; not to be called while one answers */
 void ngx_adm_redis_nodes_sweep(ngx_adm_redis_nodes_t *nodes);
 
-/* as ngx_adm_redis_conn_leave() */
+/* has every connection _leave(), see conn.h */
 void ngx_adm_redis_nodes_leave(ngx_adm_redis_nodes_t *nodes);
 
-/* that of the configuration; NULL: no memory */
+/* the node of an endpoint of the configuration; NULL: no memory */
 ngx_adm_redis_node_t *ngx_adm_redis_node_of(ngx_adm_redis_nodes_t *nodes,
     ngx_adm_redis_endpoint_t *endpoint);
 
-/* that of a host name or address; NULL: no memory, or there can be none */
+/* the node of a host name or address; NULL: no memory, or it is neither */
 ngx_adm_redis_node_t *ngx_adm_redis_node_at(ngx_adm_redis_nodes_t *nodes,
     ngx_str_t *host, in_port_t port);
 
-/* an address, as text, of a host name that has none yet */
+/* an address, as text, for a host name that has none yet */
 void ngx_adm_redis_node_hint(ngx_adm_redis_node_t *node, ngx_str_t *address);
 
 /*
- * As ngx_adm_redis_conn_send(); NGX_AGAIN: not taken, the
- * address is not known yet.
+ * As ngx_adm_redis_conn_send(); NGX_AGAIN: not taken, since the address is not
+ * known yet.
  */
 ngx_int_t ngx_adm_redis_node_send(ngx_adm_redis_node_t *node,
     ngx_adm_redis_call_t *call);
 
-/* ms, in which a question of the client's own is answered, or it is late */
+/* ms for a question of the client's own, after which the node counts as late */
 #define NGX_ADM_REDIS_ASK_MAX  1000
 
 /*
- * Sends a command of the client's own.  The answer comes with it as call->
- * data, and a call that is the handler's to free with ngx_free(), but for
- * NGX_AGAIN: it is late.  The connection ends where there is none in "wait" ms.
+ * Sends a command of the client's own.  Its answer handler gets the call,
+ * whose data is this data, and frees it with ngx_free(), but for NGX_AGAIN:
+ * the answer is late.  Without any answer in "wait" ms the connection ends.
  */
 ngx_int_t ngx_adm_redis_node_ask(ngx_adm_redis_node_t *node, ngx_str_t *command,
     ngx_msec_t wait, ngx_adm_redis_answer_pt answer, void *data);
 
 
-/* sets the timer, unless it is to come earlier anyway */
+/* sets the timer, unless it would come earlier anyway */
 void ngx_adm_redis_timer(ngx_event_t *ev, ngx_msec_t ms);
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The calls that are parked, the timer of the one that is due first, and their
- * release: by time one by one, by news all at once.  One that is parked again
- * meanwhile waits for the next time.
+ * The parked calls, the timer of the one that is due first, and their release:
+ * each by its time, or all at once by news.  A call that is parked again while
+ * it is being released waits for the next time.
  */
 
 
@@ -144,7 +144,7 @@ ngx_adm_redis_parked_look(ngx_adm_redis_parked_t *parked, ngx_uint_t all)
         }
     }
 
-    /* those that come back to be parked are no longer looked at */
+    /* "due" does not have those that come back to be parked */
 
     while (!ngx_queue_empty(&due)) {
         q = ngx_queue_head(&due);
@@ -160,7 +160,7 @@ ngx_adm_redis_parked_look(ngx_adm_redis_parked_t *parked, ngx_uint_t all)
 }
 
 
-/* sets the timer by all of the calls */
+/* sets the timer to the call that is due first */
 
 static void
 ngx_adm_redis_parked_arm(ngx_adm_redis_parked_t *parked)

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * Calls that cannot be sent now and may be soon: the address of a node, the
- * map of the cluster or the master is on its way, or Redis said to try again.
- * All of it within the deadline of the call.
+ * map of the cluster or the name of the master is on its way, or Redis said to
+ * try again.  None stays beyond its deadline.
  */
 
 
@@ -31,17 +31,17 @@ typedef struct {
 } ngx_adm_redis_parked_t;
 
 
-/* release is to be set */
+/* the caller sets release after it */
 void ngx_adm_redis_parked_init(ngx_adm_redis_parked_t *parked, ngx_log_t *log);
 
-/* until ms have passed, or the deadline has, or there is news */
+/* parks the call until ms have passed, its deadline has, or there is news */
 void ngx_adm_redis_park(ngx_adm_redis_parked_t *parked,
     ngx_adm_redis_call_t *call, ngx_msec_t ms);
 
-/* there is news: all are released, in this turn of the event loop */
+/* there is news: all calls are released, in this turn of the event loop */
 void ngx_adm_redis_parked_news(ngx_adm_redis_parked_t *parked);
 
-/* all are released as too late, at once */
+/* all calls are released as too late, at once */
 void ngx_adm_redis_parked_close(ngx_adm_redis_parked_t *parked);
 
 /* the worker leaves: only calls that somebody waits for hold it from now on */

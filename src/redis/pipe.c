@@ -3,9 +3,9 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The pipeline of a connection to Redis: commands in one direction, replies in
- * the other, in the same order.  First those of the steps that set up the
- * connection, then those of the calls; and whether a worker that exits waits
- * for any.
+ * the other, in the same order.  Commands of the steps that set up the
+ * connection go first, then those of calls.  And whether a worker that exits
+ * waits for any.
  */
 
 
@@ -22,7 +22,7 @@
 /* a reply that is larger than this is no reply but rubbish */
 #define NGX_ADM_REDIS_REPLY_MAX     (16 * 1024 * 1024)
 
-/* so many calls do not wait for the end of a turn of the event loop */
+/* with so many calls unwritten a write does not wait for the end of the turn */
 #define NGX_ADM_REDIS_AHEAD         16
 
 
@@ -52,7 +52,7 @@ ngx_adm_redis_pipe_open(ngx_adm_redis_conn_t *conn)
 {
     ngx_connection_t  *c;
 
-    /* a part of one may be left of an earlier connection */
+    /* a part of a reply may be left of an earlier connection */
 
     ngx_adm_redis_drop_replies(&conn->replies);
 
@@ -118,8 +118,8 @@ ngx_adm_redis_push(ngx_adm_redis_conn_t *conn, ngx_adm_redis_call_t *call)
 
     /*
      * What a turn of the event loop sends leaves at its end, in one write; but
-     * where it sends much, Redis begins while the worker goes on.  A failure
-     * is left to the end, which is told of it: this answers no call.
+     * where that is much, Redis begins while the worker goes on.  A failure is
+     * left to the write at the end, since no call may be answered from here.
      */
 
     ngx_post_event(&conn->flush, &ngx_posted_events);
@@ -254,7 +254,7 @@ ngx_adm_redis_write_out(ngx_adm_redis_conn_t *conn)
         return NGX_ERROR;
     }
 
-    /* with TLS, what is not in the chain any more may be in its buffer */
+    /* with TLS, bytes that have left the chain may still be in its buffer */
 
     if (!c->write->ready || (conn->out == NULL && !c->buffered)) {
         return NGX_OK;
@@ -265,8 +265,8 @@ ngx_adm_redis_write_out(ngx_adm_redis_conn_t *conn)
     if (out == NGX_CHAIN_ERROR) {
 
         /*
-         * The chain may begin with calls that went out before it failed.
-         * These may yet be answered, and are gone then.
+         * The chain may begin with calls that went out before it failed: they
+         * may yet be answered, and be freed with their buffers.
          */
 
         conn->out = NULL;
@@ -420,7 +420,7 @@ ngx_adm_redis_call_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
 
     if (call->asking) {
 
-        /* the other reply tells what went wrong, if anything did */
+        /* this is the reply to ASKING; if it failed, the next reply tells */
 
         call->asking = 0;
         return;
@@ -447,7 +447,7 @@ ngx_adm_redis_call_reply(ngx_adm_redis_conn_t *conn, redisReply *reply)
         conn->answered = 1;
         conn->failures = 0;
 
-        /* those for whom it failed may be gone, with a reload */
+        /* the worker for which the node failed may be gone, with a reload */
 
         if (conn->failing || fresh) {
             conn->failing = 0;

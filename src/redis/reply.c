@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What Redis says, apart from the connection on which it does.
+ * What replies of Redis say, apart from the connection on which they came.
  */
 
 
@@ -85,7 +85,7 @@ ngx_adm_redis_drop_replies(ngx_pool_t **replies)
 
     if (pool->d.next) {
 
-        /* a large one: its memory is not kept, nor gone through each time */
+        /* of a large reply: not kept, or it would be gone through each time */
 
         ngx_destroy_pool(pool);
         *replies = NULL;
@@ -124,8 +124,8 @@ ngx_adm_redis_create_string(const redisReadTask *task, char *str, size_t len)
 
 
 /*
- * It is allocated when it has been read how many elements it is to have: that
- * number is all that has to be rubbish.
+ * hiredis has an array allocated as soon as its number of elements was read:
+ * with rubbish that number may be anything.
  */
 
 static void *
@@ -182,7 +182,7 @@ ngx_adm_redis_create_nil(const redisReadTask *task)
     reply = ngx_adm_redis_create_reply(task);
 
     if (reply) {
-        /* the task was to read a string, or an array */
+        /* hiredis's task was to read a string, or an array */
         reply->type = REDIS_REPLY_NIL;
     }
 
@@ -192,7 +192,7 @@ ngx_adm_redis_create_nil(const redisReadTask *task)
 
 #if (HIREDIS_MAJOR >= 1)
 
-/* of a protocol that was not asked for: nobody looks at their values */
+/* types of a protocol that was not asked for: nobody looks at their values */
 
 static void *
 ngx_adm_redis_create_double(const redisReadTask *task, double value, char *str,
@@ -214,7 +214,7 @@ ngx_adm_redis_create_bool(const redisReadTask *task, int value)
 static void
 ngx_adm_redis_free_object(void *object)
 {
-    /* the pool's */
+    /* nothing is freed here, the pool has it all */
 }
 
 
@@ -332,7 +332,7 @@ ngx_adm_redis_is_wrong_node(redisReply *reply)
         "MASTERDOWN",
         "NOAUTH",
 
-        /* these come unasked, but look like the answer to the first call */
+        /* come unasked, but look like the answer to the first call: */
 
         "DENIED",
         "ERR max number of clients",
@@ -405,7 +405,7 @@ ngx_adm_redis_sort(redisReply *reply)
 }
 
 
-/* Redis before 7 wraps what a command of a script met */
+/* the error itself: Redis before 7 puts words around what a script met */
 
 static char *
 ngx_adm_redis_cause(redisReply *reply)

@@ -17,22 +17,22 @@
 
 
 /*
- * One that does not believe any number of elements; NULL: no memory.  What it
- * reads is in *replies, a pool that is made when there is none: what hiredis
- * has of its own is an allocation for each element.
+ * A reader that does not believe any number of elements; NULL: no memory.
+ * Replies are allocated from *replies, a pool that is made when there is none:
+ * hiredis by itself allocates each element.
  */
 redisReader *ngx_adm_redis_create_reader(ngx_pool_t **replies);
 
-/* all that was read; the pool stays, or is NULL */
+/* drops all replies that were read; the pool stays for others, or is NULL */
 void ngx_adm_redis_drop_replies(ngx_pool_t **replies);
 
-/* whether an error reply begins with this word, or words */
+/* whether an error reply begins with this code, of one word or more */
 ngx_uint_t ngx_adm_redis_is(redisReply *reply, char *code);
 
 /* a hash of an error, the same wherever in which script it was met */
 uint32_t ngx_adm_redis_sort(redisReply *reply);
 
-/* what Redis said as fit for a log: buf of size bytes, null-terminated */
+/* what Redis said, made fit for a log, in buf of size bytes, null-terminated */
 char *ngx_adm_redis_text(char *buf, size_t size, redisReply *reply);
 
 /*
@@ -42,7 +42,7 @@ char *ngx_adm_redis_text(char *buf, size_t size, redisReply *reply);
 ngx_int_t ngx_adm_redis_field(char *buf, size_t size, redisReply *reply,
     char *name);
 
-/* whether Redis will say the same to everything, on this connection */
+/* whether on this connection Redis will answer any call with the same error */
 ngx_uint_t ngx_adm_redis_is_wrong_node(redisReply *reply);
 
 /* whether Redis takes no writes for now, whoever asks for them */

@@ -34,7 +34,7 @@ ngx_adm_redis_resolver(ngx_cycle_t *cycle)
 
     resolver = clcf->resolver;
 
-    /* NGINX makes one without servers, too */
+    /* NGINX makes a resolver without servers, too */
 
     return (resolver && resolver->connections.nelts) ? resolver : NULL;
 }
@@ -69,7 +69,7 @@ ngx_adm_redis_resolve(ngx_adm_redis_resolve_t *resolve, ngx_str_t *host,
     resolve->ctx = ctx;
     resolve->port = port;
 
-    /* which frees the context when it fails */
+    /* ngx_resolve_name() frees the context when it fails */
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
         resolve->ctx = NULL;

@@ -15,7 +15,7 @@
 #include <ngx_core.h>
 
 
-/* n = 0: there are none, text says why; else they live until it returns */
+/* n = 0: none, and text says why; addrs live until the handler returns */
 typedef void (*ngx_adm_redis_resolved_pt)(void *data, ngx_addr_t *addrs,
     ngx_uint_t n, char *text);
 
@@ -34,13 +34,13 @@ typedef struct {
 ngx_resolver_t *ngx_adm_redis_resolver(ngx_cycle_t *cycle);
 
 /*
- * Looks a name up, unless it does so already; done may be called at once.
+ * Looks a name up, unless a look-up is under way; done may be called at once.
  * NGX_DECLINED: there is no resolver; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_redis_resolve(ngx_adm_redis_resolve_t *resolve,
     ngx_str_t *host, in_port_t port);
 
-/* done will not be called */
+/* done will not be called any more */
 void ngx_adm_redis_resolve_cancel(ngx_adm_redis_resolve_t *resolve);
 
 

@@ -74,7 +74,7 @@ ngx_adm_scripts_init(void)
     ngx_adm_script_text_t   *text;
     ngx_adm_redis_script_t  *command;
 
-    /* 0 is a command */
+    /* 0 stands for commands */
 
     for (i = 1; i < NGX_ADM_CALLS; i++) {
         command = &ngx_adm_scripts[i].command;

@@ -29,9 +29,9 @@ typedef struct {
 
     /*
      * The keys of an event, <prefix>{<event>}:<name> for each name, and the
-     * number of arguments without those that come in groups.  A crowd comes
-     * for one event: the keys of the last one are kept as they are sent, its
-     * id is part of them.
+     * number of arguments without those that come in groups.  Calls of a crowd
+     * are mostly about one event: the keys of the last one, whose id is part
+     * of them, are kept as they are sent.
      */
     ngx_str_t               *keys;
     ngx_uint_t               nkeys;
@@ -41,7 +41,7 @@ typedef struct {
 } ngx_adm_script_t;
 
 
-/* by NGX_ADM_CALL_...; the first, of commands, is no script */
+/* by NGX_ADM_CALL_...; the first, which stands for commands, is no script */
 extern ngx_adm_script_t  ngx_adm_scripts[];
 
 

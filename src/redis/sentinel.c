@@ -28,7 +28,7 @@ struct ngx_adm_redis_sentinel_s {
     ngx_log_t                  *log;
 
     ngx_adm_redis_nodes_t       sentinels;
-    ngx_adm_redis_conf_t        conf;     /* of their connections */
+    ngx_adm_redis_conf_t        conf;     /* of connections to sentinels */
     ngx_str_t                   command;
     ngx_adm_redis_node_t       *master;   /* NULL: not known */
 
@@ -36,13 +36,13 @@ struct ngx_adm_redis_sentinel_s {
     ngx_event_t                 swept;
     ngx_connection_t            dumb;
 
-    ngx_uint_t                  first;    /* to be asked */
-    ngx_uint_t                  tried;    /* this time */
+    ngx_uint_t                  first;    /* to be asked next */
+    ngx_uint_t                  tried;    /* in this round */
     ngx_msec_t                  asked_at;
     ngx_msec_t                  logged_at;
 
     unsigned                    asking:1;
-    unsigned                    failed:1; /* since it was asked */
+    unsigned                    failed:1; /* meanwhile */
     unsigned                    logged:1;
     unsigned                    closed:1;
 };
@@ -225,7 +225,7 @@ ngx_adm_redis_sentinel_ask(ngx_event_t *ev)
         return;
     }
 
-    /* one that does not know of a failover yet is not asked again at once */
+    /* a sentinel that has not heard of a failover is not asked again at once */
 
     if (sentinel->failed
         || (sentinel->master
@@ -253,7 +253,7 @@ ngx_adm_redis_sentinel_next(ngx_adm_redis_sentinel_t *sentinel)
     endpoint = sentinel->conf.endpoints.elts;
     n = sentinel->conf.endpoints.nelts;
 
-    /* nobody else is on these connections: late is down */
+    /* no calls of others are on these connections: who is late is down */
 
     wait = ngx_min(sentinel->conf.timeout, NGX_ADM_REDIS_ASK_MAX);
 
@@ -300,7 +300,7 @@ ngx_adm_redis_sentinel_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
     }
 
     if (rc == NGX_OK && ngx_adm_redis_sentinel_set(sentinel, reply) == NGX_OK) {
-        /* calls that are out at an old master end before it is forgotten */
+        /* the old master is forgotten when its calls have ended */
 
         ngx_post_event(&sentinel->swept, &ngx_posted_events);
 
@@ -406,7 +406,7 @@ ngx_adm_redis_sentinel_found(void *data)
 }
 
 
-/* what was asked of it has an answer handler */
+/* a question that was out has been answered, with NGX_ERROR */
 
 static void
 ngx_adm_redis_sentinel_lost(void *data, ngx_adm_redis_node_t *node)

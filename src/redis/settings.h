@@ -17,12 +17,12 @@
 #include "ssl.h"
 
 
-/* what a URL names */
+/* what a URL of "admission_redis" names */
 typedef struct {
     ngx_str_t                              name;     /* for the log */
     ngx_str_t                              host;     /* empty: a socket */
     in_port_t                              port;
-    ngx_addr_t                            *addrs;    /* of the start */
+    ngx_addr_t                            *addrs;    /* as found at the start */
     ngx_uint_t                             naddrs;
     unsigned                               is_name:1;
 } ngx_adm_redis_endpoint_t;

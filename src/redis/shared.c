@@ -45,7 +45,7 @@ ngx_adm_redis_count_breaker(ngx_adm_redis_breaker_state_e from,
 
     shared = ngx_adm_redis_shared;
 
-    /* what a breaker before shared memory was in is not counted there */
+    /* states of before there was shared memory are not counted in it */
 
     if (from != ngx_adm_redis_breaker_closed
         && shared->n[from][ngx_process_slot] > 0)
@@ -105,7 +105,7 @@ ngx_adm_redis_count_failed(ngx_uint_t kind, ngx_adm_call_end_e end)
 void
 ngx_adm_redis_count_break(void)
 {
-    /* a worker that leaves closes its connections: that is no break */
+    /* a worker that leaves closes its connections, which means nothing */
 
     if (!ngx_exiting && !ngx_terminate) {
         ngx_adm_redis_shared->since = 0;

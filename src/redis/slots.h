@@ -17,7 +17,7 @@
 #define NGX_ADM_REDIS_SLOTS  16384
 
 
-/* that of a key: by what is in its first pair of braces, if anything is */
+/* the slot of a key: by what its first pair of braces has, if there is any */
 ngx_uint_t ngx_adm_redis_slot(ngx_str_t *key);
 
 

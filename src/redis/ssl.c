@@ -110,7 +110,7 @@ ngx_adm_redis_ssl_trust(ngx_conf_t *cf, ngx_ssl_t *ssl, ngx_str_t *ca)
         return NGX_ERROR;
     }
 
-    /* not NGINX's callback, with which a handshake never fails */
+    /* not NGX's own callback, with which a handshake never fails */
 
     SSL_CTX_set_verify(ssl->ctx, SSL_VERIFY_PEER, NULL);
 
@@ -150,9 +150,9 @@ ngx_adm_redis_ssl_certificate(ngx_conf_t *cf, ngx_ssl_t *ssl,
 
 
 /*
- * A certificate, or without a key the authorities.  NGINX says what is wrong
- * with a file, the caller in which parameter: one message, so that NGINX's
- * goes to error and neither to cf->log nor to stderr.
+ * Loads a certificate, or, without a key, the authorities.  NGINX says what is
+ * wrong with a file, the caller in which parameter: as that is one message,
+ * NGINX's goes to "error" and neither to cf->log nor to stderr.
  */
 
 static ngx_int_t
@@ -247,7 +247,7 @@ ngx_adm_redis_tls_prepare(ngx_adm_redis_tls_t *tls, ngx_connection_t *c)
 {
     u_char  name[NGX_MAXHOSTNAMELEN];
 
-    /* RFC 6066: no addresses there */
+    /* an address is no server name (RFC 6066) */
 
     if (!ngx_adm_redis_tls_is_addr(&tls->host) && tls->host.len < sizeof(name))
     {
@@ -332,7 +332,7 @@ ngx_adm_redis_tls_shutdown(ngx_adm_redis_tls_t *tls, ngx_connection_t *c)
         return;
     }
 
-    /* with TLS 1.3 what can be resumed came some time after the handshake */
+    /* TLS 1.3 gives the session some time after the handshake */
 
     if (c->ssl->handshaked
         && SSL_get_verify_result(c->ssl->connection) == X509_V_OK)
@@ -349,7 +349,7 @@ ngx_adm_redis_tls_shutdown(ngx_adm_redis_tls_t *tls, ngx_connection_t *c)
 
     if (ngx_ssl_shutdown(c) == NGX_AGAIN) {
 
-        /* there is no room for the alert: without it */
+        /* closes without an alert, for which there is no room */
 
         c->timedout = 1;
         (void) ngx_ssl_shutdown(c);
@@ -425,8 +425,8 @@ ngx_adm_redis_ssl_log_init(ngx_adm_redis_ssl_log_t *log)
 
 
 /*
- * Gets "time [level] pid#tid: text" and a line feed.  The last message tells
- * the reason of what was before it.
+ * Gets "time [level] pid#tid: text" and a line feed.  OpenSSL's last message
+ * tells the reason of those before it.
  */
 
 static void

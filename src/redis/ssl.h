@@ -21,21 +21,22 @@ typedef struct ngx_adm_redis_ssl_s  ngx_adm_redis_ssl_t;
 
 /* the parameters of "admission_redis"; empty: not given */
 typedef struct {
-    ngx_str_t                              ca;       /* the system's */
-    ngx_str_t                              cert;     /* none is shown */
+    ngx_str_t                              ca;       /* empty: the system's */
+    ngx_str_t                              cert;     /* empty: shows none */
     ngx_str_t                              key;
-    ngx_str_t                              name;     /* the node's host */
+    ngx_str_t                              name;     /* empty: the node's
+                                                        host */
 } ngx_adm_redis_ssl_params_t;
 
 
-/* a log that keeps the last message, without the time and so on */
+/* a log that keeps the last message, without what NGINX puts before the text */
 typedef struct {
     ngx_log_t                              log;
     u_char                                 text[NGX_MAX_ERROR_STR / 4];
 } ngx_adm_redis_ssl_log_t;
 
 
-/* what one connection after the other to the same node has in common */
+/* what the connections to one node, one after the other, have in common */
 typedef struct {
     ngx_adm_redis_ssl_t        *ssl;
     ngx_str_t                   host;
@@ -44,7 +45,7 @@ typedef struct {
 } ngx_adm_redis_tls_t;
 
 
-/* NULL: failed, and said why */
+/* NULL: failed, with a line in the log */
 ngx_adm_redis_ssl_t *ngx_adm_redis_ssl_create(ngx_conf_t *cf,
     ngx_adm_redis_ssl_params_t *params);
 
@@ -67,10 +68,10 @@ ngx_int_t ngx_adm_redis_tls_handshake(ngx_adm_redis_tls_t *tls,
 /* whether it succeeded and the other end is Redis; else _error() says why */
 ngx_int_t ngx_adm_redis_tls_done(ngx_adm_redis_tls_t *tls, ngx_connection_t *c);
 
-/* before c is closed, whatever has come of it */
+/* to be called before c is closed, whatever has become of it */
 void ngx_adm_redis_tls_shutdown(ngx_adm_redis_tls_t *tls, ngx_connection_t *c);
 
-/* what went wrong on the last connection; "": nothing that is known */
+/* what went wrong on the last connection; "": nothing is known */
 u_char *ngx_adm_redis_tls_error(ngx_adm_redis_tls_t *tls);
 
 

@@ -130,7 +130,7 @@ ngx_adm_redis_survey_round(ngx_event_t *ev)
 }
 
 
-/* the next one that can be asked: those with slots and a connection first */
+/* asks the next node that can be: those with slots and a connection first */
 
 static void
 ngx_adm_redis_survey_next(ngx_adm_redis_survey_t *survey)
@@ -143,7 +143,7 @@ ngx_adm_redis_survey_next(ngx_adm_redis_survey_t *survey)
         return;
     }
 
-    /* no one was asked but those that did not answer */
+    /* nobody could be asked but nodes that did not answer */
 
     ngx_adm_redis_timer(&survey->timer, NGX_ADM_REDIS_RETRY);
 }
@@ -169,7 +169,7 @@ ngx_adm_redis_survey_known(ngx_adm_redis_survey_t *survey, ngx_uint_t ready)
             continue;
         }
 
-        /* the next time it is another's turn */
+        /* the next survey begins with another node */
 
         ngx_queue_remove(&node->queue);
         ngx_queue_insert_tail(nodes, &node->queue);
@@ -281,7 +281,7 @@ ngx_adm_redis_survey_answer(ngx_adm_redis_call_t *call, ngx_int_t rc,
 }
 
 
-/* NGX_ABORT: the map that is known was asked for later */
+/* NGX_ABORT: the map that is known comes from a later question */
 
 static ngx_int_t
 ngx_adm_redis_survey_read(ngx_adm_redis_survey_t *survey,
@@ -303,7 +303,7 @@ ngx_adm_redis_survey_read(ngx_adm_redis_survey_t *survey,
     survey->read_at = sent;
     survey->interval = NGX_ADM_REDIS_REFRESH;
 
-    /* not here: the node whose answer this is may have left */
+    /* not at once, since the node that has answered may be forgotten */
 
     ngx_post_event(&survey->swept, &ngx_posted_events);
 

@@ -5,9 +5,9 @@
  * Asks for the map of a cluster: one node after the other until one answers,
  * those first that have slots and a connection.
  *
- * That is when there is no map, when a node says that it is out of date, when
- * a connection to a node with slots fails, and now and then; at most once a
- * second.
+ * It asks when there is no map, when a node says that the map is out of date,
+ * when a connection to a node with slots fails, and now and then; at most once
+ * a second.
  */
 
 
@@ -28,34 +28,34 @@ typedef struct {
     ngx_adm_redis_parked_t     *parked;
     ngx_log_t                  *log;
 
-    ngx_event_t                 timer;     /* of the next time */
+    ngx_event_t                 timer;     /* begins the next survey */
     ngx_event_t                 swept;
     ngx_connection_t            dumb;
 
     ngx_uint_t                  round;
     ngx_msec_t                  asked_at;
-    ngx_msec_t                  read_at;   /* the map that is known was asked
-                                              for */
-    ngx_msec_t                  interval;  /* to the next, least */
+    ngx_msec_t                  read_at;   /* when the map that is known was
+                                              asked for */
+    ngx_msec_t                  interval;  /* at least, to the next */
     ngx_msec_t                  logged_at;
 
     unsigned                    asking:1;
-    unsigned                    known:1;   /* a map */
-    unsigned                    wanted:1;  /* once more after it */
+    unsigned                    known:1;   /* there is a map */
+    unsigned                    wanted:1;  /* one more after this */
     unsigned                    logged:1;
     unsigned                    closed:1;
 } ngx_adm_redis_survey_t;
 
 
-/* all zero before; parked has the news when there is a map */
+/* survey is all zero; parked is given the news when there is a map */
 void ngx_adm_redis_survey_init(ngx_adm_redis_survey_t *survey,
     ngx_cycle_t *cycle, ngx_adm_redis_map_t *map,
     ngx_adm_redis_parked_t *parked);
 
-/* before the nodes are closed */
+/* to be called before the nodes are closed */
 void ngx_adm_redis_survey_close(ngx_adm_redis_survey_t *survey);
 
-/* soon */
+/* asks soon */
 void ngx_adm_redis_survey_want(ngx_adm_redis_survey_t *survey);
 
 

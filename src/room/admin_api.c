@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The operators' calls that turn waiting rooms on and off.
+ * The operators' calls about one waiting room: to turn it on and off, to move
+ * its counter, to set its rate.
  */
 
 
@@ -57,7 +58,7 @@ ngx_adm_admin_handler(ngx_adm_api_call_t *call)
 }
 
 
-/* what the waiting room is asked for; call->value: the number of that */
+/* asks the waiting room for what the call says, with call->value its number */
 
 static ngx_int_t
 ngx_adm_admin_body(ngx_adm_api_call_t *call)
@@ -176,7 +177,7 @@ ngx_adm_admin_by_config(ngx_adm_api_call_t *call, const char *text)
 }
 
 
-/* tickets are out, and nobody is let in: moving the start is the way on */
+/* tickets are out, and nobody is let in before the start: that can be moved */
 
 static ngx_int_t
 ngx_adm_admin_gathers(ngx_adm_api_call_t *call)
@@ -187,7 +188,7 @@ ngx_adm_admin_gathers(ngx_adm_api_call_t *call)
 }
 
 
-/* 0: the body is not what it should be; NULL: there is none */
+/* 0: the body is not what it should be; body NULL: the request has none */
 
 static int64_t
 ngx_adm_admin_batch(json_t *body)
@@ -213,7 +214,7 @@ ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
     ngx_adm_wait_over(call->request);
 
     if (rc == NGX_OK && changed < 0) {
-        /* by times that this host had not heard of */
+        /* gathers by times that this host had not heard of */
         rc = ngx_adm_admin_gathers(call);
 
     } else if (rc == NGX_OK) {
@@ -295,7 +296,7 @@ ngx_adm_admin_status(ngx_adm_api_call_t *call, ngx_adm_room_t *room)
 
     set_by = room->by_config ? "\"config\"" : "\"api\"";
 
-    /* of the last step, which this answer is not */
+    /* the measured rate comes from the last step, and this answer is of none */
 
     (void) ngx_adm_room_get(&call->event, &known);
     *ngx_adm_room_come(come, come + sizeof(come) - 1, &known) = '\0';

@@ -17,7 +17,7 @@
 #include "../http/api.h"
 
 
-/* the handler of routes, by ngx_adm_room_calls_what_e */
+/* the handler of these routes; call->value is an ngx_adm_room_calls_what_e */
 ngx_int_t ngx_adm_admin_handler(ngx_adm_api_call_t *call);
 
 

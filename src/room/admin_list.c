@@ -2,13 +2,12 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * All events with their numbers: those of the configuration, and those that
- * the host has heard of.  Answered from the host's memory, it sends Redis
- * nothing.
+ * All events with their numbers: those of the configuration, and others that
+ * the host has heard of.  Answered from the host's memory, without Redis.
  *
  * There may be many thousands.  They are looked at a few at a time, so that
- * nobody waits for the zone's lock, and only the first of them in the order
- * asked for are kept.
+ * nobody waits long for the zone's lock, and only those that come first in the
+ * order asked for are kept.
  */
 
 
@@ -32,10 +31,10 @@
 
 #define NGX_ADM_LIST_LIMIT  100
 #define NGX_ADM_LIST_MAX    500      /* about 300 KB of JSON */
-#define NGX_ADM_LIST_CHUNK  64       /* under one lock, about as long as a
-                                        script's answer takes to be noted */
+#define NGX_ADM_LIST_CHUNK  64       /* under one lock: as long as it takes
+                                        to note a script's answer */
 
-/* of an event in the answer, but for its id and info */
+/* members of an event, after its id and info */
 #define NGX_ADM_LIST_FORMAT                                                   \
     "{\"eventId\":\"%V\",\"eventInfo\":%V,\"vwr\":\"%s\",\"isActive\":%s,"    \
     "\"nextPosition\":%L,\"servingCounter\":%L,\"waiting\":%L,"               \
@@ -45,7 +44,7 @@
     "\"configuredThreshold\":%L,\"available\":%L,\"admitted\":%L,"            \
     "\"restoring\":%L,\"notice\":%V,\"schedule\":%V%V"
 
-/* where there is a view of the line, a draw, an end of seats */
+/* members where there is a view of the line, a draw, an end of seats */
 #define NGX_ADM_LIST_VIEW   ",\"viewAge\":%L"
 #define NGX_ADM_LIST_DRAW   ",\"draw\":%V"
 #define NGX_ADM_LIST_SEATS                                                    \
@@ -62,14 +61,14 @@ typedef struct {
     ngx_adm_event_view_t          view;
     ngx_adm_event_conf_t   *conf;
     int64_t                 busy;
-    ngx_str_t               notice;  /* JSON, of those that are told, */
-    ngx_str_t               schedule;    /* these, */
-    ngx_str_t               backend;     /* members of that */
-    ngx_str_t               draw;        /* and this; empty: there is none */
+    ngx_str_t               notice;  /* JSON: the languages told, */
+    ngx_str_t               schedule;    /* these members, */
+    ngx_str_t               backend;     /* these members, */
+    ngx_str_t               draw;        /* these, or empty */
 } ngx_adm_listed_t;
 
 
-/* what is set */
+/* what the API set, or else the configuration */
 #define ngx_adm_list_rate(l)                                                  \
     ((l)->view.room.api_rate >= 0 ? (l)->view.room.api_rate                   \
                                   : (l)->conf->vwr_rate)
@@ -82,7 +81,7 @@ typedef struct {
 typedef struct {
     ngx_adm_main_conf_t    *mcf;
 
-    /* as asked for; empty: not */
+    /* of the request; empty: not asked for */
     ngx_str_t               find;
     ngx_str_t               after;
     ngx_uint_t              limit;
@@ -91,7 +90,7 @@ typedef struct {
     ngx_adm_listed_t      **kept;    /* in order; one more than limit, the last
                                         is spare */
     ngx_uint_t              nkept;
-    ngx_uint_t              total;   /* that were to be kept */
+    ngx_uint_t              total;   /* that fit the question */
 } ngx_adm_list_t;
 
 
@@ -156,7 +155,7 @@ ngx_adm_admin_list(ngx_adm_api_call_t *call)
 }
 
 
-/* NGX_DECLINED: they are right */
+/* NGX_DECLINED: the arguments are right */
 
 static ngx_int_t
 ngx_adm_list_args(ngx_http_request_t *r, ngx_adm_list_t *list)
@@ -226,7 +225,7 @@ ngx_adm_list_make(ngx_pool_t *pool, ngx_adm_list_t *list)
 }
 
 
-/* those of the configuration, whether anybody has come or not */
+/* adds events of the configuration, whether anybody has come or not */
 
 static void
 ngx_adm_list_configured(ngx_adm_list_t *list)
@@ -254,7 +253,7 @@ ngx_adm_list_configured(ngx_adm_list_t *list)
 }
 
 
-/* the others that the host has heard of, and that are events here */
+/* adds others that the host has heard of and that are events here */
 
 static ngx_int_t
 ngx_adm_list_known(ngx_pool_t *pool, ngx_adm_list_t *list)
@@ -323,7 +322,7 @@ ngx_adm_list_add(ngx_adm_list_t *list, ngx_adm_event_view_t *view,
     first = 0;
     last = list->nkept;
 
-    /* of thousands nearly all are after the last */
+    /* most of many thousands come after the last one kept */
 
     if (last == list->limit
         && ngx_adm_list_compare(list, busy, view, kept[last - 1])
@@ -383,7 +382,7 @@ ngx_adm_list_wants(ngx_adm_list_t *list, ngx_adm_event_view_t *view,
 }
 
 
-/* upper and lower case of ASCII are the same */
+/* upper and lower case of ASCII are the same here */
 
 static ngx_uint_t
 ngx_adm_list_has(ngx_str_t *text, ngx_str_t *part)
@@ -401,7 +400,7 @@ ngx_adm_list_has(ngx_str_t *text, ngx_str_t *part)
 }
 
 
-/* less than 0: it comes before the listed one */
+/* less than 0: the event comes before the listed one */
 
 static ngx_int_t
 ngx_adm_list_compare(ngx_adm_list_t *list, int64_t busy,
@@ -461,7 +460,7 @@ ngx_adm_list_answer(ngx_adm_api_call_t *call, ngx_adm_list_t *list)
 
     p = ngx_adm_put(p, last, "],\"total\":%ui", list->total);
 
-    /* s, rounded down: it is brought up to date twice a second */
+    /* s, rounded down, since the view is brought up to date twice a second */
 
     age = ngx_adm_event_view_age();
 

@@ -2,8 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The waiting room's calls that poll: answered from the host's memory, they
- * send Redis nothing.  The one that does not is in assign_api.c.
+ * The waiting room's calls that poll: they are answered from the host's
+ * memory, and send Redis nothing.  The call that gives out tickets is in
+ * assign_api.c.
  */
 
 
@@ -144,7 +145,10 @@ ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_uint_t asks,
         return ngx_adm_room_not_found(call);
 
     case NGX_AGAIN:
-        /* until the host has heard what there is, nothing would be true */
+        /*
+         * the host has not heard of the room's state: any answer might be
+         * wrong
+         */
         return ngx_adm_api_unavailable(r);
 
     default: /* NGX_ERROR */
@@ -165,8 +169,9 @@ ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_uint_t asks,
 
 
 /*
- * Who was only told of a ticket gets no token, and is not to wait for one.  A
- * page that nobody looks at is told of its turn, and does not take it.
+ * Who asks about somebody else's ticket gets no token, and is not to wait for
+ * one.  A page that nobody looks at is told that it is its turn, and does not
+ * take it.
  */
 
 static ngx_int_t
@@ -186,7 +191,9 @@ ngx_adm_room_token(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
 
     if (rc == NGX_OK) {
 
-        /* where a header showed it, the gate is to see it as well */
+        /*
+         * where a header showed the visitor, the gate is to see it by a cookie
+         */
 
         rc = ngx_adm_visitor_cookie(r, visitor);
     }
@@ -195,7 +202,7 @@ ngx_adm_room_token(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
 }
 
 
-/* the same, which stays open: it has no cookie, and no end but the ticket's */
+/* "check" as a stream: sets no cookie, and ends only with the ticket */
 
 ngx_int_t
 ngx_adm_room_stream_handler(ngx_adm_api_call_t *call)
@@ -250,7 +257,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
         return rc;
     }
 
-    /* who has no ticket yet polls this until there are some */
+    /* whoever has no ticket yet polls this until tickets are given out */
 
     poll[0] = '\0';
 
@@ -261,7 +268,7 @@ ngx_adm_room_status_handler(ngx_adm_api_call_t *call)
                     ngx_adm_sale_early_poll(&call->event, &sale));
     }
 
-    /* of one never heard of all is 0 */
+    /* of an event that the host never heard of all numbers are 0 */
 
     (void) ngx_adm_room_get_seats(&call->event, call->conf, &room, &seats);
 

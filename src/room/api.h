@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The calls of admission_vwr_api (docs/api.md).  What it does for a visitor
+ * The calls of admission_vwr_api (docs/api.md).  What a visitor can do here
  * pages do by visit.h.
  */
 
@@ -28,15 +28,19 @@ ngx_int_t ngx_adm_room_leave_handler(ngx_adm_api_call_t *call);
 
 
 /*
- * The ticket that the call is about, its visitor, NULL: the request is somebody
- * else's, and how its holder stands; asks: who has it wants in, with a turn
- * that is over as well.  NGX_DECLINED; otherwise the call has been answered.
+ * Sets the ticket that the call is about, how its holder stands, and the
+ * visitor; visitor NULL: the request is somebody else's. asks: whoever has the
+ * ticket wants in, also where its turn is over.  NGX_DECLINED: it is all set;
+ * otherwise the call has been answered.
  */
 ngx_int_t ngx_adm_room_ticket(ngx_adm_api_call_t *call, ngx_uint_t asks,
     ngx_adm_claims_t **ticket, ngx_adm_claims_t **visitor,
     ngx_adm_standing_t *standing);
 
-/* one answer for all that a ticket can be: nothing is told by it */
+/*
+ * one answer for all that may be wrong with a ticket, so that nothing is
+ * learned
+ */
 ngx_int_t ngx_adm_room_not_found(ngx_adm_api_call_t *call);
 
 

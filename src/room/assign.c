@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Positions for requests: those of an event asked for in one turn of the
- * event loop, or while the call before is out, go out with one call, and get
- * the positions that it returns in the order in which they asked.
+ * Positions for requests.  Requests of a worker about one event that come in
+ * one turn of the event loop, or while the call before is out, share the next
+ * call, and get its positions in the order in which they asked.
  */
 
 
@@ -16,14 +16,14 @@
 #include "calls.h"
 
 
-/* an event for which positions are asked; gone when all have been told */
+/* an event for which positions are asked; freed when all have been told */
 typedef struct {
     ngx_str_node_t             sn;       /* str: the id */
     ngx_adm_event_conf_t      *conf;
     ngx_uint_t                 unbound;  /* bool */
     ngx_queue_t                waiting;
-    ngx_queue_t                out;      /* of the call */
-    ngx_uint_t                 wanted;   /* by so many of both */
+    ngx_queue_t                out;      /* asked by the call */
+    ngx_uint_t                 wanted;   /* by so many in both queues */
     ngx_adm_redis_call_t      *call;
     ngx_event_t                send;     /* posted */
     ngx_event_t                late;     /* timer: the first deadline */
@@ -33,7 +33,7 @@ typedef struct {
 
 struct ngx_adm_assign_s {
     ngx_queue_t                queue;
-    ngx_adm_assigns_t         *all;      /* of the event */
+    ngx_adm_assigns_t         *all;      /* of its event */
     ngx_msec_t                 deadline;
     ngx_adm_assign_done_pt     done;     /* NULL: cancelled, or told that it is
                                             late */
@@ -102,7 +102,7 @@ ngx_adm_room_assign(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 }
 
 
-/* a position that was asked for already is nobody's */
+/* a position that the call has asked for already will be nobody's */
 
 void
 ngx_adm_room_assign_cancel(void *assign)
@@ -116,8 +116,8 @@ ngx_adm_room_assign_cancel(void *assign)
 
 
 /*
- * One less who waits; with nobody left the worker that leaves need not wait
- * either.
+ * One less waits; when nobody does, a worker that leaves need not wait for the
+ * call.
  */
 
 static void
@@ -142,7 +142,9 @@ ngx_adm_assigns_less(ngx_adm_assign_t *as)
 }
 
 
-/* those that are bound do not share a call with those that are not */
+/*
+ * of an event, those that are bound and those that are not do not share a call
+ */
 
 static ngx_adm_assigns_t *
 ngx_adm_assigns(ngx_str_t *event, ngx_uint_t unbound)
@@ -214,7 +216,7 @@ ngx_adm_assigns_send(ngx_event_t *ev)
 }
 
 
-/* those who wait go out, but for those who have gone away */
+/* moves who waits to the call's queue, but for those who have gone away */
 
 static ngx_uint_t
 ngx_adm_assigns_take(ngx_adm_assigns_t *aa)
@@ -245,8 +247,8 @@ ngx_adm_assigns_take(ngx_adm_assigns_t *aa)
 
 
 /*
- * Those who asked first have what was issued.  They may ask again, or cancel
- * others, meanwhile.
+ * Gives out the positions in the order of asking.  Those who are told may ask
+ * again, or cancel others, meanwhile.
  */
 
 static void
@@ -286,7 +288,7 @@ ngx_adm_assigns_done(void *data, ngx_int_t rc, ngx_adm_issued_t *issued,
             }
         }
 
-        /* as long as it is in there nothing is sent */
+        /* removed last: while the queue is not empty nothing is sent */
 
         ngx_queue_remove(q);
         ngx_free(as);
@@ -319,7 +321,7 @@ ngx_adm_assigns_next(ngx_adm_assigns_t *aa)
 }
 
 
-/* ngx_add_timer() leaves a timer that is only a little too late as it is */
+/* moves a timer even if it is only a little too late, unlike ngx_add_timer() */
 
 static void
 ngx_adm_assigns_timer(ngx_adm_assigns_t *aa, ngx_msec_t deadline)
@@ -342,8 +344,8 @@ ngx_adm_assigns_timer(ngx_adm_assigns_t *aa, ngx_msec_t deadline)
 
 
 /*
- * A call may have been out for long before the one that they are waiting for
- * could be sent.
+ * Who waits for the next call may be late as well: the one before it may have
+ * been out for long.
  */
 
 static void
@@ -378,7 +380,10 @@ ngx_adm_assigns_give_up(ngx_adm_assigns_t *aa, ngx_queue_t *queue)
             continue;
         }
 
-        /* others may ask, or be cancelled, meanwhile: they stay in there */
+        /*
+         * the callee may ask, or cancel others: none of them is freed from
+         * here
+         */
 
         done = as->done;
         ngx_adm_assigns_less(as);

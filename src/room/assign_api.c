@@ -31,7 +31,7 @@
 
 #define NGX_ADM_UID_MAX          128     /* characters */
 
-/* a call of assign under way */
+/* a call of "assign" under way */
 typedef struct {
     ngx_adm_visit_t   visit;
     ngx_adm_once_t    once;
@@ -159,7 +159,10 @@ ngx_adm_assign_uid(ngx_adm_api_call_t *call, ngx_str_t *uid)
 }
 
 
-/* a ticket with the longest numbers, before a position is spent on one */
+/*
+ * whether a ticket with the longest numbers fits, before a position is spent
+ * on it
+ */
 
 static ngx_int_t
 ngx_adm_assign_fits(ngx_adm_api_call_t *call, ngx_str_t *uid)
@@ -220,11 +223,11 @@ ngx_adm_assign_once(ngx_adm_assign_call_t *ac)
         ngx_str_null(&parts[3]);
     }
 
-    /* what the body says, however it is written */
+    /* compared by what the body says, not by how it is written */
 
     body = ac->visit.uid;
 
-    /* a lot is a user's, though others have the same address, or browser */
+    /* a lot is a user's, though others may have the same address, or browser */
 
     rc = ngx_adm_visit_user(&ac->visit);
 
@@ -312,7 +315,7 @@ ngx_adm_assign_done(ngx_adm_visit_t *visit, ngx_int_t rc)
         if (ngx_adm_room_is_kept(visit->call->conf)
             && !ngx_adm_rooms_configured())
         {
-            /* it is about to be active */
+            /* inactive now, about to be active */
             return ngx_adm_api_unavailable(r);
         }
 
@@ -381,7 +384,7 @@ ngx_adm_assign_answer(ngx_adm_api_call_t *call, ngx_adm_answer_t *answer)
     ngx_adm_lot_text(&standing, text);
     ngx_adm_range_text(answer->paused ? NULL : &answer->wait, wait);
 
-    /* of now: it is not of what is repeated */
+    /* told anew, also where the answer is a repeated one */
 
     (void) ngx_adm_sale_get(&call->event, call->conf, &sale);
 

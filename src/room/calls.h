@@ -15,12 +15,13 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../host/look.h"
 #include "../host/room_state.h"
 #include "../host/settings.h"
 
 
 /*
- * rc NGX_OK: room is the state after it, which the host's memory has as
+ * rc NGX_OK: room is the state after the call, which the host's memory has as
  * well.  NGX_ERROR: no answer; room is NULL.
  */
 typedef void (*ngx_adm_room_calls_done_pt)(void *data, ngx_int_t rc,
@@ -28,8 +29,8 @@ typedef void (*ngx_adm_room_calls_done_pt)(void *data, ngx_int_t rc,
 
 
 /*
- * Positions.  Those asked for by one worker in one turn of the event loop
- * (or while the call before is out) share one script call, in their order.
+ * Positions.  Requests that ask in one turn of a worker's event loop, or while
+ * the call before is out, share one script call, in their order.
  */
 typedef struct ngx_adm_assign_s  ngx_adm_assign_t;
 
@@ -41,10 +42,10 @@ typedef void (*ngx_adm_assign_done_pt)(void *data, ngx_int_t rc,
     int64_t position, int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
 
 /*
- * Completes by the deadline (ms, of ngx_current_msec), whatever the calls
- * take; unbound: one is given however many wait.  NULL: it could not be asked
- * for, no completion follows.  The request goes away: _cancel(); not after the
- * completion.
+ * Asks for a position.  Completes by the deadline (ms, of ngx_current_msec),
+ * whatever the calls take; unbound: a position is given however many wait.
+ * NULL: it could not be asked for, and no completion follows.  _cancel(): the
+ * request goes away; not to be called after the completion.
  */
 ngx_adm_assign_t *ngx_adm_room_assign(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_msec_t deadline, ngx_uint_t unbound,
@@ -53,20 +54,16 @@ void ngx_adm_room_assign_cancel(void *assign);
 
 
 /*
- * The state of a waiting room that the host does not know, by one call for all
- * of a worker who ask before it is answered.  Completes when the call does,
- * with its answer or failure.  NULL and _cancel() as above.
+ * Looks at a waiting room whose state the host does not know, see host/look.h;
+ * the answer is an ngx_adm_room_t.
  */
-typedef struct ngx_adm_look_s  ngx_adm_look_t;
-
 ngx_adm_look_t *ngx_adm_room_look_at(ngx_str_t *event,
-    ngx_adm_event_conf_t *conf, ngx_adm_room_calls_done_pt done, void *data);
-void ngx_adm_room_look_cancel(void *look);
+    ngx_adm_event_conf_t *conf, ngx_adm_look_done_pt done, void *data);
 
 
 /*
- * n positions by a call of their own: from first on, the tickets' times too, as
- * many as were issued; full is what is in the way of the others
+ * n positions by one call: "issued" of them, the first being "first", whose
+ * ticket is of the time "at", and so on; full: why there are no more.
  */
 typedef struct {
     int64_t                    first;
@@ -79,7 +76,7 @@ typedef struct {
 typedef void (*ngx_adm_room_calls_issued_pt)(void *data, ngx_int_t rc,
     ngx_adm_issued_t *issued, ngx_adm_room_t *room);
 
-/* user: whose one lot it is, the same as ever; NULL: nobody's */
+/* user: has one lot, the same one each time; NULL: the position is no user's */
 ngx_adm_redis_call_t *ngx_adm_room_calls_issue(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_uint_t n, ngx_uint_t unbound,
     ngx_str_t *user, ngx_adm_room_calls_issued_pt done, void *data);
@@ -87,25 +84,26 @@ ngx_adm_redis_call_t *ngx_adm_room_calls_issue(ngx_str_t *event,
 
 typedef enum {
     NGX_ADM_ROOM_CALL_LOOK = 0,
-    NGX_ADM_ROOM_CALL_ACTIVATE,        /* a new activation at 0, unless
+    NGX_ADM_ROOM_CALL_ACTIVATE,        /* begin a new activation, unless
                                           active */
-    NGX_ADM_ROOM_CALL_RESTART,         /* the same, though active */
-    NGX_ADM_ROOM_CALL_RESUME,          /* the last activation goes on; a new one
-                                          if there was none */
+    NGX_ADM_ROOM_CALL_RESTART,         /* begin one, though active */
+    NGX_ADM_ROOM_CALL_RESUME,          /* go on with the last activation, or
+                                          begin the first one */
     NGX_ADM_ROOM_CALL_DEACTIVATE,
-    NGX_ADM_ROOM_CALL_ADVANCE,         /* by value, up to the last position
-                                          issued */
-    NGX_ADM_ROOM_CALL_SET_RATE,        /* to value a second */
+    NGX_ADM_ROOM_CALL_ADVANCE,         /* move the counter by value, as far
+                                          as positions are issued */
+    NGX_ADM_ROOM_CALL_SET_RATE,        /* set to value a second */
     NGX_ADM_ROOM_CALL_UNSET_RATE,
-    NGX_ADM_ROOM_CALL_OPEN,            /* looks: the script activates it if the
-                                          sale is open, as any of them does */
-    NGX_ADM_ROOM_CALL_CONFIG_ON        /* resumes if inactive; never touches an
-                                          active event */
+    NGX_ADM_ROOM_CALL_OPEN,            /* look, by which the script activates
+                                          the room if its sale is open, as
+                                          any call does */
+    NGX_ADM_ROOM_CALL_CONFIG_ON        /* resume if inactive; never touch a
+                                          room that is active */
 } ngx_adm_room_calls_what_e;
 
 /*
- * changed: what it was about happened (0: was active already, caught up);
- * for _ADVANCE by how many.
+ * changed: whether the call did something (0: was active already, had no more
+ * to let in); of _ADVANCE by how many.
  */
 typedef void (*ngx_adm_room_calls_admin_pt)(void *data, ngx_int_t rc,
     int64_t changed, ngx_adm_room_t *room);
@@ -114,7 +112,7 @@ ngx_adm_redis_call_t *ngx_adm_room_calls_admin(ngx_adm_room_calls_what_e what,
     int64_t value, ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_room_calls_admin_pt done, void *data);
 
-/* moves the serving counter on, by the time passed */
+/* moves the serving counter on, by the time that has passed */
 ngx_adm_redis_call_t *ngx_adm_room_calls_step(ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_room_calls_done_pt done, void *data);
 

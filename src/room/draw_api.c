@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What is told of a draw: the commitment and the source from the opening on,
- * how many lots there are once that is fixed, the beacon, the secret and the
- * seed when it is made, and nothing ahead of that.
+ * What is told of a draw: from the opening on the commitment and the source,
+ * once they are counted how many lots there are, and when the draw is made the
+ * beacon, the secret and the seed.  Nothing is told ahead of that.
  */
 
 
@@ -19,7 +19,7 @@
 #include "lot.h"
 
 
-/* hexadecimal digits with quotes, or null */
+/* hexadecimal digits in quotes, or "null" */
 #define NGX_ADM_DRAW_TEXT  (2 * NGX_ADM_DRAW_BEACON_MAX + 3)
 
 
@@ -58,7 +58,7 @@ ngx_adm_draw_handler(ngx_adm_api_call_t *call)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* it is the same for good, until there is another activation */
+    /* a draw that is made stays as it is until there is another activation */
 
     return made ? ngx_adm_respond_public(r, &body)
                 : ngx_adm_respond_json(r, NGX_HTTP_OK, &body);

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The waiting room's call that leaves it.  A ticket is recorded nowhere, so it
- * stays what it is: who comes back with it goes on with its number.
+ * The waiting room's call to leave.  A ticket is recorded nowhere, so it stays
+ * good: who comes back with it goes on with its number.
  */
 
 
@@ -22,14 +22,16 @@
 static ngx_int_t ngx_adm_room_leaves(ngx_adm_api_call_t *call);
 
 
-/* call->value: it is a beacon, and may be a refresh, which needs its cookies */
+/*
+ * call->value: a beacon, which may be a page's refresh that needs its cookies
+ */
 
 ngx_int_t
 ngx_adm_room_leave_handler(ngx_adm_api_call_t *call)
 {
     call->value = ngx_adm_is_beacon(call->request);
 
-    /* a page may send whatever with its beacon */
+    /* a page may send any body with its beacon */
 
     return call->value ? ngx_adm_room_leaves(call)
                        : ngx_adm_body_read(call, ngx_adm_room_leaves);

@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Which events hosts tell each other of, and when they do.
+ * Which events hosts tell each other of, in the list of active events, and
+ * when.
  */
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Nothing is kept of a lot: its position is worked out whenever it is asked
- * for.  What that takes of a draw is prepared once a worker, for the draws that
- * were asked about last.
+ * Nothing is recorded of a lot: its position is worked out whenever it is
+ * asked for.  What that takes of a draw is prepared once a worker, and kept
+ * for the draws that were asked about last.
  */
 
 
@@ -18,17 +18,17 @@
 
 
 #define NGX_ADM_LOTS_KEPT  64
-#define NGX_ADM_LOTS_LOOK  200           /* ms between questions for the texts
-                                            of a draw */
+#define NGX_ADM_LOTS_LOOK  200           /* ms between questions for texts
+                                            that are missing */
 
 
-/* of a draw that is made; found by a hash of the event */
+/* a draw that is made; found by a hash of the event */
 typedef struct {
     size_t           len;
     u_char           id[NGX_ADM_EVENT_MAX];
     ngx_msec_t       looked;
     ngx_uint_t       ring;
-    int64_t          activation;         /* 0: none is made */
+    int64_t          activation;         /* 0: unused */
     int64_t          drawn;
     int64_t          ready;
     ngx_adm_draw_t   draw;
@@ -240,15 +240,11 @@ ngx_adm_lot_standing(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 
     room = &standing->room;
 
-    if (room->order == NGX_ADM_ORDER_ARRIVAL) {
-        return NGX_OK;
-    }
-
     ngx_adm_lot_look(lcf, event, conf, room);
 
     if (ngx_adm_draw_counted(room) && standing->position > room->lots) {
 
-        /* behind all lots, whatever becomes of them */
+        /* behind all lots, however they are drawn */
 
         standing->waits = !ngx_adm_draw_ready(room);
         return NGX_OK;
@@ -283,8 +279,8 @@ ngx_adm_lot_standing(ngx_adm_loc_conf_t *lcf, ngx_str_t *event,
 
 /*
  * Whether a ticket was given out at or after the start, by times that were set
- * before it: most likely it is no lot, but that is not sure before the lots are
- * counted for good.
+ * before that.  Most likely it is no lot then, but it is not sure before lots
+ * are counted for good.
  */
 
 static ngx_uint_t

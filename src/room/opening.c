@@ -51,11 +51,11 @@ static ngx_adm_main_conf_t  *ngx_adm_opening_conf;
 static ngx_adm_errands_t     ngx_adm_opening_calls;
 
 
-/* how far it got */
+/* how far the looks at all sales have come */
 static struct {
     ngx_msec_t               last;
     ngx_uint_t               line;
-    ngx_rbtree_key_t         key;        /* of those that are set */
+    ngx_rbtree_key_t         key;        /* of times that are set */
 } ngx_adm_opening;
 
 

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * The part of the schedule that is about waiting rooms: it steps those that
- * are active, looks at what other hosts say is active, and carries out
+ * are active, looks at events that other hosts say are active, and carries out
  * vwr=on of the configuration.  Only the worker with the lease does.
  */
 
@@ -29,12 +29,12 @@
 #define NGX_ADM_ROOM_STEPS      128      /* out at once */
 #define NGX_ADM_ROOM_WAIT       2000     /* ms, for one that does
                                             not come back */
-#define NGX_ADM_ROOM_RETRY      500      /* ms, after a failure */
+#define NGX_ADM_ROOM_RETRY      500      /* ms after a failure */
 #define NGX_ADM_ROOMS_LIST      500      /* ms between looks at
                                             vwr:active-events */
 #define NGX_ADM_ROOM_LOOKS      256      /* events, at each */
-#define NGX_ADM_ROOM_STALE      2000000  /* us, inactive, before it leaves that
-                                            set */
+#define NGX_ADM_ROOM_STALE      2000000  /* us inactive before an event
+                                            leaves that set */
 #define NGX_ADM_ROOM_CONFIGS    64       /* out at once */
 
 
@@ -74,7 +74,7 @@ static ngx_adm_errands_t        ngx_adm_room_steps;
 static ngx_adm_errands_t        ngx_adm_room_looks;
 
 
-/* a look at the set: out, the events to be looked at after it too */
+/* a look at the set: calls that are out, and the events to look at next */
 static struct {
     ngx_msec_t                          last;
     ngx_uint_t                          out;
@@ -83,7 +83,7 @@ static struct {
 } ngx_adm_rooms_looking;
 
 
-/* vwr=on: how far it got through the events of the configuration */
+/* vwr=on: how far it has come through the events of the configuration */
 static struct {
     ngx_rbtree_node_t                  *next;
     ngx_msec_t                          last;
@@ -120,7 +120,7 @@ ngx_adm_room_schedule_start(ngx_cycle_t *cycle, ngx_adm_main_conf_t *mcf)
 static void
 ngx_adm_room_schedule(ngx_log_t *log)
 {
-    /* ahead of the look at the set, which then finds them */
+    /* before the look at the set, which then finds these events */
 
     if (!ngx_adm_rooms_configured()
         && !ngx_adm_rooms_config.under_way
@@ -165,7 +165,7 @@ ngx_adm_room_schedule_next(void)
 }
 
 
-/* what the API activated is an event, listed or not */
+/* what the API has activated is an event, listed or not */
 
 static ngx_adm_event_conf_t *
 ngx_adm_room_conf(ngx_str_t *event)
@@ -261,7 +261,10 @@ ngx_adm_room_stepped(void *data, ngx_int_t rc, ngx_adm_room_t *room)
 
     ngx_adm_errand_free(&ngx_adm_room_steps, errand);
 
-    /* many rooms do not wait for the timer, once there is an answer */
+    /*
+     * after an answer the next steps go at once: many rooms do not wait for
+     * the timer
+     */
 
     if (rc == NGX_OK
         && ngx_adm_room_steps.more
@@ -292,7 +295,9 @@ ngx_adm_rooms_report(void)
 }
 
 
-/* what is active by what other hosts, and those of before, have added */
+/*
+ * looks at events that other hosts, or this one before a restart, have listed
+ */
 
 static void
 ngx_adm_rooms_list(void)
@@ -367,9 +372,9 @@ ngx_adm_room_look(redisReply *element)
 
 
 /*
- * An event that is inactive leaves the set, but not in the moment in which
- * another host, having put it there, is about to activate it, nor while an
- * operator's times count for it.
+ * An inactive event leaves the set; but not at once, since another host may
+ * have put it there and be about to activate it, nor while an operator's times
+ * count.
  */
 
 static void
@@ -410,8 +415,9 @@ ngx_adm_room_is_stale(ngx_str_t *event, ngx_adm_room_t *room)
 
 
 /*
- * The list is of another slot, and may be at another node: what was set between
- * the look and the removal is found by another look after it.
+ * The set is in another cluster slot, maybe at another node: what happened to
+ * the event between the look and the removal is found by a second look after
+ * it.
  */
 
 static void
@@ -441,7 +447,7 @@ ngx_adm_room_again(void *data, ngx_int_t rc, int64_t changed,
 {
     ngx_adm_errand_t  *errand = data;
 
-    /* one that is listed for nothing is looked at again, and no more */
+    /* if it should not be listed it is not, and is not looked at again */
 
     if (rc != NGX_OK || !ngx_adm_room_is_stale(&errand->event, room)) {
         ngx_adm_room_listed_again(&errand->event);
@@ -451,7 +457,10 @@ ngx_adm_room_again(void *data, ngx_int_t rc, int64_t changed,
 }
 
 
-/* events are known to be inactive only once all of that is known */
+/*
+ * an event that was not found is known to be inactive only when all was looked
+ * at
+ */
 
 static void
 ngx_adm_rooms_list_end(void)

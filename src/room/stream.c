@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Streams of the waiting room.  What all of an event have to tell is looked up
- * once a turn of the wheel: a stream has no more than its ticket, and sends
- * Redis nothing.
+ * Streams of the waiting room.  What all streams of an event have to tell is
+ * looked up once a turn of the wheel.  A stream itself has no more than its
+ * ticket, and sends Redis nothing.
  */
 
 
@@ -23,15 +23,15 @@
 #include "told.h"
 
 
-/* of an event, for all its streams on this worker */
+/* what the streams of one event on this worker have in common */
 typedef struct {
     ngx_str_node_t           sn;         /* str: the event */
     ngx_uint_t               streams;
     ngx_adm_event_conf_t    *conf;
 
-    /* as it was then, ms */
+    /* as of the last look, at ms */
     ngx_msec_t               looked;
-    ngx_int_t                known;      /* NGX_OK: the room is */
+    ngx_int_t                known;      /* NGX_OK: room is set */
     ngx_adm_room_t           room;
     ngx_adm_there_table_t    there;
     ngx_adm_seats_e          seats;
@@ -39,7 +39,7 @@ typedef struct {
 
     /* the notice of that version, by language */
     int64_t                  version;
-    ngx_pool_t              *pool;       /* NULL: there is none */
+    ngx_pool_t              *pool;       /* NULL: no notice */
     ngx_str_t                notice[NGX_ADM_LANG_EN + 1];
 } ngx_adm_room_scene_t;
 
@@ -48,7 +48,7 @@ typedef struct {
     ngx_adm_room_scene_t    *scene;
     ngx_adm_loc_conf_t      *lcf;        /* whose keys sign, and draw */
 
-    /* of the ticket */
+    /* claims of the ticket */
     int64_t                  position;
     int64_t                  at;
     int64_t                  act;
@@ -58,14 +58,14 @@ typedef struct {
 
     unsigned                 holder:1;
     unsigned                 away:1;
-    unsigned                 admitted:1; /* as was told */
+    unsigned                 admitted:1; /* as last told */
     unsigned                 lang:2;
 
-    ngx_msec_t               told;       /* ms, 0: nothing was yet */
-    ngx_msec_t               heard;      /* ms, likewise: that it is there */
-    int64_t                  ahead;      /* as was told; -1: nothing was */
-    uint32_t                 state;      /* a hash of it, without numbers */
-    uint32_t                 numbers;    /* and of those */
+    ngx_msec_t               told;       /* ms; 0: never */
+    ngx_msec_t               heard;      /* ms; 0: never noted as there */
+    int64_t                  ahead;      /* as last told; -1: never */
+    uint32_t                 state;      /* hash of the last told, */
+    uint32_t                 numbers;    /* hash of its numbers */
 
     u_char                   text[1];    /* uid and vis */
 } ngx_adm_room_stream_t;
@@ -340,7 +340,7 @@ ngx_adm_room_stream_look(ngx_adm_stream_t *s, void *data)
 }
 
 
-/* as often as one would ask who polls */
+/* notes that the visitor is there, as often as a poll would */
 
 static void
 ngx_adm_room_stream_heard(ngx_adm_room_stream_t *rs,
@@ -361,8 +361,8 @@ ngx_adm_room_stream_heard(ngx_adm_room_stream_t *rs,
 
 
 /*
- * A turn, or another state, is told at once; numbers, which change all the
- * time, at the pace that the worker has, and as often as a poll would at least.
+ * A turn, or another state, is told at once.  Numbers change all the time:
+ * they are told as fast as the worker can, and at least as often as to a poll.
  */
 
 static ngx_uint_t
@@ -426,7 +426,7 @@ ngx_adm_room_stream_due(ngx_adm_room_stream_t *rs, ngx_adm_standing_t *standing)
         due = (passed >= ngx_adm_stream_pace(1));
 
     } else if (standing->admitted) {
-        /* before the token that it has is of no use any more */
+        /* a new token comes before the last one is of no use any more */
         due = (passed >= scene->conf->token_ttl / 2);
 
     } else {

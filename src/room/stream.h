@@ -18,8 +18,8 @@
 
 
 /*
- * Answers the call with a stream, or refuses it; holder: it is by the ticket's
- * visitor, who gets the token.
+ * Answers the call with a stream, or refuses it; holder: the ticket's visitor
+ * asks, who gets the token.
  */
 ngx_int_t ngx_adm_room_stream(ngx_adm_api_call_t *call,
     ngx_adm_claims_t *ticket, ngx_uint_t holder);

@@ -140,7 +140,7 @@ void
 ngx_adm_ticket_count(ngx_str_t *event, ngx_adm_there_table_t *table,
     ngx_adm_standing_t *standing)
 {
-    /* a lot that is not drawn stands nowhere */
+    /* a lot that is not drawn has no number yet */
 
     if (standing->admitted || standing->undrawn || standing->numbers <= 1) {
         return;
@@ -172,7 +172,7 @@ ngx_adm_ticket_heard(ngx_str_t *event, ngx_adm_standing_t *standing,
 }
 
 
-/* of a draw that is made its position, which may be known a moment later */
+/* of a draw that is made the position, which may be known a moment later */
 
 int64_t
 ngx_adm_ticket_number(ngx_adm_standing_t *standing, int64_t *of)
@@ -208,7 +208,7 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
         && ticket->act > room->activation
         && ticket->act < room->changed)
     {
-        /* it was given up: see hear_earlier() in lua/vwr_lib.lua */
+        /* a lot that was given up: see hear_earlier() in lua/vwr_lib.lua */
         return NGX_DECLINED;
     }
 
@@ -219,6 +219,7 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
     }
 
     if (room->active
+        && room->order != NGX_ADM_ORDER_ARRIVAL
         && ngx_adm_lot_standing(lcf, &ticket->sub, conf, standing) != NGX_OK)
     {
         return NGX_ERROR;
@@ -241,11 +242,16 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
     }
 
     if (standing->turn == 0) {
-        /* the counter never passed it: all are let in */
+        /*
+         * the counter never passed the position: the room is inactive and lets
+         * all in
+         */
         standing->turn = now;
     }
 
-    /* it may have stood ahead of the positions for long: see vwr_burst */
+    /*
+     * the counter may have been ahead of the positions for long: see vwr_burst
+     */
 
     standing->turn = ngx_max(standing->turn, standing->at);
 
@@ -264,7 +270,7 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
         return NGX_OK;
     }
 
-    /* in whole seconds, as the life of a token is */
+    /* rounded to whole seconds, as the life of a token is */
 
     end = standing->turn + (int64_t) conf->session_max * 1000;
 
@@ -272,7 +278,10 @@ ngx_adm_ticket_stands(ngx_adm_loc_conf_t *lcf, ngx_adm_claims_t *ticket,
 }
 
 
-/* whether the counter is led by who comes, of that ticket's activation */
+/*
+ * whether the counter is led by how many come, in the activation of this
+ * ticket
+ */
 
 static ngx_uint_t
 ngx_adm_ticket_counts(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
@@ -294,8 +303,8 @@ ngx_adm_ticket_came(ngx_adm_claims_t *ticket, ngx_adm_event_conf_t *conf,
 
 
 /*
- * Another host gave it out in an activation that this one has not heard of
- * yet: whoever is there waits, until it has.
+ * Another host gave the ticket out in an activation that this host has not
+ * heard of yet: until it has, everybody waits.
  */
 
 static void

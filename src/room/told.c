@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The JSON of a ticket: tokens need no escapes in it, and the notice is JSON.
+ * The JSON of a ticket.  Tokens need no escapes in it, and the notice is JSON
+ * already.
  */
 
 
@@ -18,7 +19,7 @@
 
 #define NGX_ADM_TOLD_MAX   9999999999
 
-/* names of members, and numbers */
+/* room for names of members, and for numbers */
 #define NGX_ADM_TOLD_SIZE                                                     \
     (256 + 7 * NGX_INT64_LEN + NGX_ADM_RANGE_TEXT)
 
@@ -118,7 +119,7 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 }
 
 
-/* nobody knows when a beacon is told, and nobody is let in until then */
+/* nobody is let in before the beacon is told, and nobody knows when that is */
 
 ngx_uint_t
 ngx_adm_told_paused(ngx_adm_room_t *room)
@@ -129,7 +130,7 @@ ngx_adm_told_paused(ngx_adm_room_t *room)
 }
 
 
-/* a lot that is not drawn may be the first one as well as the last */
+/* a lot that is not drawn may become the first as well as the last */
 
 ngx_int_t
 ngx_adm_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,

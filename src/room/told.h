@@ -25,7 +25,7 @@ typedef struct {
     ngx_adm_event_conf_t   *conf;
     int64_t                 position;    /* of the ticket, drawn or not */
     ngx_adm_standing_t     *standing;
-    int64_t                 ahead;       /* as it is to be told */
+    int64_t                 ahead;       /* as it is told */
     ngx_uint_t              next_poll;   /* s; of who waits */
     ngx_adm_seats_e         seats;
     ngx_adm_sale_t         *sale;        /* its phase, as of sale_get() */
@@ -35,31 +35,35 @@ typedef struct {
 } ngx_adm_told_t;
 
 
-/* what a client says it was told, by "ahead"; -1: it does not say */
+/*
+ * "ahead" of the request, which the client was told before; -1: it says
+ * nothing
+ */
 int64_t ngx_adm_told_before(ngx_http_request_t *r);
 
 /*
- * Sets both, by the sale too: of who waits with a position no more are ahead
- * than before, -1: nothing was told.  Of a lot that is not drawn all may be.
+ * Sets ahead and next_poll, by the sale too.  Who has a position is never told
+ * of more people ahead than before (-1: was told nothing).  Who has a lot that
+ * is not drawn is told of all.
  */
 void ngx_adm_told_ahead(ngx_adm_told_t *told, int64_t before);
 
-/* bytes that it takes at most, and the JSON; returns where that ends */
+/* how many bytes the JSON takes at most; puts it, and returns its end */
 size_t ngx_adm_told_size(ngx_adm_told_t *told);
 u_char *ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told);
 
-/* whether nobody is let in, and nobody knows until when */
+/* whether nobody is let in, and nobody knows for how long */
 ngx_uint_t ngx_adm_told_paused(ngx_adm_room_t *room);
 
 /*
- * What one who waits is told of how long, with so many ahead.  NGX_DECLINED:
+ * How long one with so many ahead has to wait, as is told.  NGX_DECLINED:
  * entry is paused, and there is no number.
  */
 ngx_int_t ngx_adm_told_range(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_standing_t *standing, int64_t ahead, int64_t rest,
     ngx_adm_range_t *range);
 
-/* what there is to be said of seats, as members */
+/* what is told of seats, as members of JSON */
 const char *ngx_adm_told_seats(ngx_adm_seats_e seats);
 
 

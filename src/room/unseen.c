@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A page that a browser asks for passes a room on standby by what the host was
- * granted (host/standby.h).  Where nothing is left of that it is held up until
- * the next step of the room, which says whether there is more; those of a
- * worker are in a queue, in the order in which they came.
+ * A page passes a room on standby by what the host was granted
+ * (host/standby.h).  Where nothing is left of the grant it is held up until
+ * the room's next step, which says whether there is more.  Pages that a worker
+ * holds up are in a queue, in the order in which they came.
  */
 
 
@@ -26,12 +26,12 @@
 #include "unseen.h"
 
 
-#define NGX_ADM_UNSEEN_LOOK  20          /* ms between looks at what is left */
+#define NGX_ADM_UNSEEN_LOOK  20          /* ms between looks at the grant */
 
 
 typedef struct ngx_adm_unseen_s  ngx_adm_unseen_t;
 
-/* of a request, and of its pool */
+/* such a request; in its pool */
 struct ngx_adm_unseen_s {
     ngx_http_request_t       *request;
     ngx_str_t                 event;
@@ -39,7 +39,7 @@ struct ngx_adm_unseen_s {
     ngx_adm_standby_visit_t   visit;
     ngx_adm_intake_t          intake;
     ngx_queue_t               queue;     /* while it is held up */
-    ngx_int_t                 rc;        /* as _take() says */
+    ngx_int_t                 rc;        /* as of ngx_adm_standby_take() */
     unsigned                  passed:1;
 };
 
@@ -53,7 +53,7 @@ static ngx_int_t ngx_adm_unseen_pass(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     ngx_adm_unseen_t *us);
 
 
-/* those that are held up in this worker, the first one first */
+/* requests that are held up in this worker, the first one first */
 static struct {
     ngx_queue_t               held;
     ngx_event_t               look;      /* timer */
@@ -81,7 +81,7 @@ ngx_adm_room_unseen(ngx_http_request_t *r, ngx_str_t *event,
             return us->visit.activation == activation ? NGX_OK : NGX_DECLINED;
         }
 
-        /* as it was told when it was held up, or in the place it comes from */
+        /* known since it was held up, or from the location before a redirect */
 
         rc = us->rc;
 
@@ -146,7 +146,7 @@ ngx_adm_unseen_begin(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
 
     if (rc == NGX_AGAIN && ngx_adm_is_prefetch(r)) {
 
-        /* nobody looks at it, and perhaps nobody will */
+        /* a prefetch is not held up: perhaps nobody will look at the page */
 
         ngx_adm_standby_gone(&us->event, &us->visit);
         return NGX_DECLINED;
@@ -181,7 +181,7 @@ ngx_adm_unseen_hold(ngx_adm_unseen_t *us)
 }
 
 
-/* the client went: what was charged for nothing is given back */
+/* the client went: what it was charged is given back */
 
 static void
 ngx_adm_unseen_cancel(void *data)
@@ -198,8 +198,8 @@ ngx_adm_unseen_cancel(void *data)
 
 
 /*
- * Where one of an event goes on waiting all behind it do, but for those whose
- * time is up.  A request that goes on may have others cancelled.
+ * If a request of an event goes on waiting, so do all behind it of that event,
+ * but for those whose time is up.  A request that resumes may cancel others.
  */
 
 static void

@@ -18,11 +18,11 @@
 
 
 /*
- * For the gate, of a request that shows no token of the activation.  NGX_OK: it
- * passes, and its answer carries a token; once a request, whatever places that
- * comes to.  NGX_AGAIN: it waits in its phase, a second at most.  NGX_DECLINED:
- * it is no page of a browser's, its address is over assign_rate=, or the room
- * shows; NGX_ERROR: no memory.
+ * For the gate, of a request that shows no token of the activation.  NGX_OK:
+ * it passes, and its answer carries a token; that is counted once a request,
+ * whatever locations it comes to.  NGX_AGAIN: it waits in its phase, a second
+ * at most.  NGX_DECLINED: the request is no page of a browser's, its address
+ * is over assign_rate=, or the room shows; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_room_unseen(ngx_http_request_t *r, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, int64_t activation);

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The way of somebody who comes to a waiting room: the visitor, the ticket
- * shown, how it stands, and, where none counts, a new one.
+ * The way of somebody who comes to a waiting room: who is it, is a ticket
+ * shown, how does that stand, and, where none counts, a new one.
  */
 
 
@@ -27,13 +27,12 @@
 
 
 #define NGX_ADM_VISIT_UID  64            /* bytes of a user's id in a ticket;
-                                            of a longer one a hash */
+                                            a longer one is hashed */
 
 
 static ngx_int_t ngx_adm_visit_shown(ngx_adm_visit_t *visit);
 static ngx_int_t ngx_adm_visit_look(ngx_adm_visit_t *visit);
-static void ngx_adm_visit_looked(void *data, ngx_int_t rc,
-    ngx_adm_room_t *room);
+static void ngx_adm_visit_looked(void *data, ngx_int_t rc, void *answer);
 static ngx_int_t ngx_adm_visit_assign(ngx_adm_visit_t *visit);
 static void ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position,
     int64_t at, ngx_uint_t full, ngx_adm_room_t *room);
@@ -84,7 +83,9 @@ ngx_adm_visit(ngx_adm_visit_t *visit)
             return ngx_adm_visit_look(visit);
         }
 
-        /* there has never been a waiting room, or there is no room for it */
+        /*
+         * there has never been a waiting room, or the zone has no room for it
+         */
 
         break;
     }
@@ -127,7 +128,7 @@ ngx_adm_visit_user(ngx_adm_visit_t *visit)
         return NGX_OK;
     }
 
-    /* a ticket has room for so much */
+    /* longer ids have no room in a ticket */
 
     visit->uid.data = ngx_pnalloc(call->request->pool, 2 * sizeof(sha1));
     if (visit->uid.data == NULL) {
@@ -145,7 +146,10 @@ ngx_adm_visit_user(ngx_adm_visit_t *visit)
 }
 
 
-/* NGX_DECLINED: none that counts; NGX_AGAIN: the host does not know */
+/*
+ * NGX_DECLINED: no ticket is shown that counts; NGX_AGAIN: the host can not
+ * say
+ */
 
 static ngx_int_t
 ngx_adm_visit_shown(ngx_adm_visit_t *visit)
@@ -160,7 +164,7 @@ ngx_adm_visit_shown(ngx_adm_visit_t *visit)
         return rc;
     }
 
-    /* a browser that others use too: each has a lot */
+    /* the ticket of another user, in a browser that both use */
 
     if (visit->user.len && !ngx_adm_str_same(&visit->ticket->uid, &visit->uid))
     {
@@ -175,7 +179,7 @@ ngx_adm_visit_shown(ngx_adm_visit_t *visit)
     }
 
     if (!visit->standing.room.active) {
-        /* by now it may be */
+        /* known by now: a look was out meanwhile */
         return NGX_DECLINED;
     }
 
@@ -189,7 +193,7 @@ ngx_adm_visit_shown(ngx_adm_visit_t *visit)
 }
 
 
-/* a new ticket would be at the end, so whether the old one counts matters */
+/* asks Redis: if the ticket shown counts, a new one would be worse */
 
 static ngx_int_t
 ngx_adm_visit_look(ngx_adm_visit_t *visit)
@@ -206,12 +210,12 @@ ngx_adm_visit_look(ngx_adm_visit_t *visit)
         return visit->done(visit, NGX_BUSY);
     }
 
-    return ngx_adm_wait_content(call->request, ngx_adm_room_look_cancel, look);
+    return ngx_adm_wait_content(call->request, ngx_adm_look_cancel, look);
 }
 
 
 static void
-ngx_adm_visit_looked(void *data, ngx_int_t rc, ngx_adm_room_t *room)
+ngx_adm_visit_looked(void *data, ngx_int_t rc, void *answer)
 {
     ngx_adm_visit_t *visit = data;
 
@@ -239,7 +243,7 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
 
     call = visit->call;
 
-    /* a user may have a lot, which Redis knows: that is no new ticket */
+    /* a user may have a lot already, which Redis knows */
 
     if (ngx_adm_sale_get(&call->event, call->conf, &sale)
         == NGX_ADM_PHASE_CLOSED
@@ -249,7 +253,7 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
         return visit->done(visit, NGX_AGAIN);
     }
 
-    /* what is refused is no new ticket, and is not charged */
+    /* a ticket that is going to be refused is not charged to the address */
 
     if ((call->conf->vwr_max_queue >= 0 || call->conf->vwr_max_wait)
         && !call->lcf->dry_run
@@ -262,7 +266,7 @@ ngx_adm_visit_assign(ngx_adm_visit_t *visit)
         }
     }
 
-    /* who has many browsers is not to have as many lots as fast */
+    /* one person with many browsers gets lots at a slower rate */
 
     if (sale.phase == NGX_ADM_PHASE_GATHERING
         && ngx_adm_order(call->conf) != NGX_ADM_ORDER_ARRIVAL
@@ -353,7 +357,7 @@ ngx_adm_visit_assigned(void *data, ngx_int_t rc, int64_t position, int64_t at,
 }
 
 
-/* the first lots of a draw are asked for again once it is committed to */
+/* commits to the draw before its first lots; then they are asked for again */
 
 static ngx_int_t
 ngx_adm_visit_commit(ngx_adm_visit_t *visit, int64_t activation)
@@ -398,7 +402,7 @@ ngx_adm_visit_committed(void *data, ngx_int_t rc, void *value, int64_t us)
 }
 
 
-/* a user's, which there may have been before */
+/* the lot of a user, new or the same as before */
 
 static void
 ngx_adm_visit_issued(void *data, ngx_int_t rc, ngx_adm_issued_t *issued,
@@ -430,7 +434,7 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
 
     if (visit->ticket && visit->ticket->act == room->activation) {
 
-        /* the activation was resumed just now */
+        /* the ticket counts again, since its activation was resumed just now */
 
         rc = ngx_adm_visit_shown(visit);
 
@@ -478,8 +482,9 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
     standing->waits = 0;
     standing->late = 0;
 
-    if (ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
-        != NGX_OK)
+    if (room->order != NGX_ADM_ORDER_ARRIVAL
+        && ngx_adm_lot_standing(call->lcf, &call->event, call->conf, standing)
+           != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -496,8 +501,8 @@ ngx_adm_visit_ticket(ngx_adm_visit_t *visit, int64_t position, int64_t at,
 
 
 /*
- * Those that were shown as well: a header may have been all that there was.
- * Who waits is there from now on.
+ * Sets cookies also of a ticket and visitor that were shown: they may have
+ * come by a header.  Whoever waits is there from now on.
  */
 
 static ngx_int_t

@@ -2,9 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Somebody comes to a waiting room, by the API or by a page: is made a
- * visitor if need be, keeps the ticket shown if it counts, and gets one
- * otherwise.
+ * Somebody comes to a waiting room, by the API or by a page: becomes a visitor
+ * if need be, keeps the ticket shown if that counts, and gets one otherwise.
  */
 
 
@@ -24,12 +23,12 @@
 typedef struct ngx_adm_visit_s  ngx_adm_visit_t;
 
 /*
- * rc NGX_OK: visitor, ticket and standing are set, token of the first two as
- * well, and the answer has their cookies.  NGX_DECLINED: the waiting room is
- * inactive.  NGX_AGAIN: it takes no more, as full says (NGX_ADM_LINE_*).
+ * rc NGX_OK: visitor, ticket and standing are set, with the tokens of the
+ * first two, and the answer has their cookies.  NGX_DECLINED: the waiting room
+ * is inactive.  NGX_AGAIN: it takes no more, as "full" says (NGX_ADM_LINE_*).
  * NGX_BUSY: Redis did not answer.  NGX_ABORT: the address is over its rate,
- * until intake.retry.  NGX_HTTP_UNAUTHORIZED: a lot is a user's here, and there
- * is none.  NGX_ERROR: no memory.
+ * until intake.retry.  NGX_HTTP_UNAUTHORIZED: here a lot belongs to a user,
+ * and the request has none.  NGX_ERROR: no memory.
  *
  * Returns what a content handler returns.
  */
@@ -38,44 +37,44 @@ typedef ngx_int_t (*ngx_adm_visit_pt)(ngx_adm_visit_t *visit, ngx_int_t rc);
 struct ngx_adm_visit_s {
     ngx_adm_api_call_t   *call;      /* request, event and conf */
     ngx_adm_visit_pt      done;
-    void                 *data;      /* the caller's own */
+    void                 *data;      /* for done */
 
-    ngx_str_t             uid;       /* of the ticket; empty: none given */
-    ngx_str_t             user;      /* whose lot it is; empty: nobody's */
-    ngx_msec_t            deadline;  /* of all that Redis is asked for */
-    ngx_adm_intake_t      intake;    /* a new ticket's */
+    ngx_str_t             uid;       /* of the ticket, or empty */
+    ngx_str_t             user;      /* who has the lot, or empty */
+    ngx_msec_t            deadline;  /* of all calls to Redis */
+    ngx_adm_intake_t      intake;    /* of a new ticket */
 
     ngx_adm_claims_t     *visitor;   /* vis, exp, token */
     ngx_adm_claims_t     *ticket;
     ngx_adm_standing_t    standing;
     ngx_uint_t            full;
 
-    unsigned              made:1;    /* the visitor */
+    unsigned              made:1;    /* the visitor is new */
     unsigned              looked:1;
-    unsigned              committed:1;  /* to the draw, once */
+    unsigned              committed:1;  /* asked to commit to the draw */
 };
 
 
 /*
  * Runs visit->done, before it returns or later, unless the client goes.  The
- * caller sets call, done, data, uid, deadline and kind and conf of intake, and
- * zeroes the rest; visit is of the request's pool.  Returns what a content
+ * caller sets call, done, data, uid, deadline, and kind and conf of intake,
+ * and zeroes the rest; visit is in the request's pool.  Returns what a content
  * handler returns.
  *
- * Whoever is admitted gets the token by ngx_adm_visit_token().
+ * A visitor who is admitted gets the token by ngx_adm_visit_token().
  */
 ngx_int_t ngx_adm_visit(ngx_adm_visit_t *visit);
 
 /*
- * Whose lot it is, where accounts have one each: visit->user, and uid of it;
- * NGX_HTTP_UNAUTHORIZED: nobody's, NGX_ERROR: no memory.  ngx_adm_visit() does
- * it, too.
+ * Sets visit->user, and uid to the same, where each user has one lot.
+ * NGX_HTTP_UNAUTHORIZED: the request has no user; NGX_ERROR: no memory.
+ * ngx_adm_visit() does it, too.
  */
 ngx_int_t ngx_adm_visit_user(ngx_adm_visit_t *visit);
 
 /*
- * The tier 1 token of a visit that was NGX_OK and is admitted, with its
- * cookie.  NGX_DECLINED: the session is over; NGX_ERROR: no memory.
+ * Signs the tier 1 token of a visit that was NGX_OK and is admitted, and sets
+ * its cookie.  NGX_DECLINED: the session is over; NGX_ERROR: no memory.
  */
 ngx_int_t ngx_adm_visit_token(ngx_adm_visit_t *visit, ngx_str_t *token);
 

@@ -2,10 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A request with its pool takes 10 KB, of which a stream needs nothing once its
- * head is sent.  So over HTTP/1.x the request ends then, as that of a
- * connection that is kept alive does: its line is in the access log, and what
- * is left is the connection, which is closed with the stream.
+ * A request with its pool takes 10 KB, which a stream does not need once its
+ * header is sent.  So over HTTP/1.x the request then ends as one does whose
+ * connection is kept alive: its line goes to the access log, and only the
+ * connection is left, which is closed with the stream.
  */
 
 
@@ -65,8 +65,8 @@ ngx_adm_stream_detach(ngx_adm_stream_t *s)
 
 
 /*
- * Nothing is under way, and nobody counts the request, as limit_conn does, or
- * has something left to do with it.
+ * Whether nothing is under way, and nobody counts on the request, as
+ * limit_conn does, or has something left to do with it.
  */
 
 static ngx_uint_t
@@ -101,7 +101,7 @@ ngx_adm_stream_may_detach(ngx_adm_stream_t *s)
 }
 
 
-/* as when a connection is kept alive */
+/* as NGINX does when a connection is kept alive */
 
 static void
 ngx_adm_stream_free_buffers(ngx_connection_t *c, ngx_http_connection_t *hc)
@@ -143,7 +143,7 @@ ngx_adm_stream_free_chain(ngx_pool_t *pool, ngx_chain_t **chain)
 }
 
 
-/* that the client goes is all that there is to be read */
+/* there is nothing to read any more but that the client goes */
 
 static void
 ngx_adm_stream_reading(ngx_event_t *rev)

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What the files of this folder share: a stream, and the connection of one that
- * needs no request any more.
+ * What the files of this folder share: a stream, and the connection of a
+ * stream that needs no request any more.
  */
 
 
@@ -19,7 +19,7 @@
 #include "stream.h"
 
 
-/* of a chunk: its size ahead of the text, and the end of the line behind it */
+/* of a chunk: its size before the text, and the end of the line after it */
 #define NGX_ADM_STREAM_AHEAD   (NGX_SIZE_T_LEN + sizeof(CRLF) - 1)
 #define NGX_ADM_STREAM_BEHIND  (sizeof(CRLF) - 1)
 
@@ -30,39 +30,43 @@ struct ngx_adm_stream_s {
     void                          *data;
 
     ngx_connection_t              *connection;
-    ngx_http_request_t            *request;      /* NULL: the connection is the
-                                                    stream's own */
+    ngx_http_request_t            *request;      /* NULL: the connection
+                                                    belongs to the stream */
     ngx_pool_cleanup_t            *cleanup;      /* of the request */
 
-    ngx_msec_t                     told;         /* when something last was */
-    ngx_msec_t                     timeout;      /* for it to be taken */
+    ngx_msec_t                     told;         /* ms, last message or
+                                                    comment */
+    ngx_msec_t                     timeout;      /* ms for that to be taken */
 
-    u_char                        *text;         /* what is being sent; NULL:
-                                                    nothing */
-    ngx_buf_t                      buf;          /* of it */
+    u_char                        *text;         /* is being sent; NULL:
+                                                    nothing is */
+    ngx_buf_t                      buf;          /* of the text */
 
-    unsigned                       begun:1;      /* the first was told */
+    unsigned                       begun:1;      /* the first message was
+                                                    sent */
     unsigned                       over:1;
-    unsigned                       failed:1;     /* the connection */
-    unsigned                       ended:1;      /* out of the wheel */
-    unsigned                       chunked:1;    /* of an own connection */
+    unsigned                       failed:1;     /* the connection has */
+    unsigned                       ended:1;      /* taken out of the wheel */
+    unsigned                       chunked:1;    /* on its own connection */
 };
 
 
 /*
- * Ends the request of the stream, and keeps the connection; without effect
- * where somebody counts on the request, or the connection is not its own, as
- * with HTTP/2.
+ * Ends the request of the stream, and keeps the connection.  Does nothing
+ * where somebody counts on the request, or the connection is not the request's
+ * own, as with HTTP/2.
  */
 void ngx_adm_stream_detach(ngx_adm_stream_t *s);
 
-/* sends what is in buf, or some of it, on an own connection */
+/* sends what is in buf, or as much as it can, on the stream's own connection */
 void ngx_adm_stream_send(ngx_adm_stream_t *s);
 
-/* ends an own connection, with an end of the answer where rc is NGX_OK */
+/* closes the stream's own connection; rc NGX_OK: after the end of the answer */
 void ngx_adm_stream_close(ngx_adm_stream_t *s, ngx_int_t rc);
 
-/* of stream.c: an own connection is closed; the stream is gone then */
+/*
+ * of stream.c: the stream's own connection is closed, and the stream is freed
+ */
 void ngx_adm_stream_gone(ngx_adm_stream_t *s);
 
 

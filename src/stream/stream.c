@@ -3,10 +3,10 @@
  * Copyright (C) 2026 the admission module authors
  *
  * A stream is an answer that has no end yet.  All of a worker's are in the
- * slots of a wheel, of which a timer turns one at a time; so there is no timer
- * a stream, and what they tell is spread.  A message has memory of its
- * own until it is sent, usually at once, and there is never more than one: who
- * does not read is told what is true when it has.
+ * slots of a wheel, which a timer turns by one slot each time: so a stream
+ * needs no timer of its own, and messages are spread.  A message has memory of
+ * its own until it is sent, mostly at once, and there is never more than one:
+ * whoever does not read is told what is true when it has.
  */
 
 
@@ -29,14 +29,19 @@
 
 #define NGX_ADM_STREAM_COMMENT   15000       /* ms of silence */
 
-/* messages a second that a worker may send about what changes all the time */
+/*
+ * messages a second that a worker sends at most about what changes all the
+ * time
+ */
 #define NGX_ADM_STREAM_MESSAGES  8192
 
-/* s after which who was refused may ask for a stream again */
+/* s after which somebody who was refused may ask for a stream again */
 #define NGX_ADM_STREAM_AGAIN     60
 
-/* ms after which clients come again, of which each is told its own: after a
-   failure, and when a worker leaves */
+/*
+ * ms after which clients come again, each told its own time: after a failure;
+ * and when a worker leaves
+ */
 #define NGX_ADM_STREAM_RETRY     1000
 #define NGX_ADM_STREAM_JITTER    4000
 #define NGX_ADM_STREAM_SPREAD    8000
@@ -63,9 +68,9 @@ static void ngx_adm_stream_end(ngx_adm_stream_t *s, ngx_adm_stream_end_e why,
 
 
 static ngx_queue_t       ngx_adm_stream_slots[NGX_ADM_STREAM_SLOTS];
-static ngx_queue_t       ngx_adm_stream_new;     /* in no slot yet */
-static ngx_uint_t        ngx_adm_stream_slot;    /* that is next */
-static ngx_uint_t        ngx_adm_stream_last;    /* that got one */
+static ngx_queue_t       ngx_adm_stream_new;     /* not in a slot yet */
+static ngx_uint_t        ngx_adm_stream_slot;    /* is next */
+static ngx_uint_t        ngx_adm_stream_last;    /* got one */
 static ngx_uint_t        ngx_adm_stream_n;
 static ngx_connection_t  ngx_adm_stream_dumb;
 static ngx_event_t       ngx_adm_stream_timer;
@@ -188,7 +193,7 @@ ngx_adm_stream_open(ngx_http_request_t *r, const ngx_adm_stream_type_t *type,
 }
 
 
-/* it waits for nothing that could complete: its cleanup does what is to do */
+/* no operation could complete: the cleanup does all */
 
 static void
 ngx_adm_stream_cancel(void *data)
@@ -196,7 +201,7 @@ ngx_adm_stream_cancel(void *data)
 }
 
 
-/* the request goes, whatever the reason, and the stream with it */
+/* the request goes, for whatever reason, and the stream with it */
 
 static void
 ngx_adm_stream_cleanup(void *data)
@@ -248,8 +253,9 @@ ngx_adm_stream_writable(ngx_http_request_t *r)
 
 
 /*
- * What it has told may end any other request of its connection, so each stream
- * is taken out of what is still to be done before it is asked.
+ * A message of one stream may end any other request of its connection; so each
+ * stream is taken off the list of those that are still to be asked before it
+ * is asked.
  */
 
 static void
@@ -355,7 +361,7 @@ ngx_adm_stream_look(ngx_adm_stream_t *s)
 }
 
 
-/* whether what was told last is still being sent */
+/* whether the last message is still being sent */
 
 static ngx_uint_t
 ngx_adm_stream_sending(ngx_adm_stream_t *s)
@@ -373,7 +379,7 @@ ngx_adm_stream_sending(ngx_adm_stream_t *s)
 
 #if (NGX_HTTP_SSL)
 
-    /* 16 KB, which the next message has to have again */
+    /* gives back 16 KB, which the next message has to allocate again */
 
     if (s->connection->ssl && !s->connection->buffered) {
         ngx_ssl_free_buffer(s->connection);
@@ -385,7 +391,7 @@ ngx_adm_stream_sending(ngx_adm_stream_t *s)
 }
 
 
-/* room for a text, of which nothing is sent before there is an end of it */
+/* room for a text, of which nothing is sent before it is complete */
 
 static u_char *
 ngx_adm_stream_alloc(ngx_adm_stream_t *s, size_t size)
@@ -465,7 +471,10 @@ ngx_adm_stream_comment(ngx_adm_stream_t *s)
 }
 
 
-/* they come again over some seconds, while the worker does not wait for it */
+/*
+ * clients come again spread over some seconds; the worker does not wait for
+ * that
+ */
 
 static void
 ngx_adm_stream_farewell(ngx_adm_stream_t *s)
@@ -485,7 +494,7 @@ ngx_adm_stream_farewell(ngx_adm_stream_t *s)
 }
 
 
-/* sends the text that was begun, up to there */
+/* sends the text that was begun, up to p */
 
 static void
 ngx_adm_stream_put(ngx_adm_stream_t *s, u_char *end)
@@ -536,7 +545,7 @@ ngx_adm_stream_put(ngx_adm_stream_t *s, u_char *end)
 }
 
 
-/* out of the wheel; the request may still have to send */
+/* out of the wheel; the request may still have something to send */
 
 static void
 ngx_adm_stream_leave(ngx_adm_stream_t *s, ngx_adm_stream_end_e why)
@@ -552,7 +561,7 @@ ngx_adm_stream_leave(ngx_adm_stream_t *s, ngx_adm_stream_end_e why)
     ngx_adm_streams_note(--ngx_adm_stream_n);
     ngx_adm_count(NGX_ADM_COUNT_STREAMS_ENDED + why);
 
-    /* whoever goes while the worker does is sent away */
+    /* if the worker leaves it was not the client that went */
 
     s->type->gone(s->data, why == NGX_ADM_STREAM_END_CLIENT && !ngx_exiting);
 
@@ -610,7 +619,7 @@ ngx_adm_stream_pace(ngx_uint_t next_poll)
 
     s = ngx_max(ngx_min(s, next_poll), 1);
 
-    /* of the turn that is nearest to it */
+    /* by the turn that is nearest to it */
 
     return 1000 * s - NGX_ADM_STREAM_TURN;
 }

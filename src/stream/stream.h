@@ -2,9 +2,10 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Streams (docs/api.md): answers that stay open, and tell of what changes, as
- * server-sent events.  Who has something to tell is asked twice a second, by
- * one timer a worker; what a reader has not taken yet is not added to.
+ * Streams (docs/api.md): answers that stay open and tell of what changes, as
+ * server-sent events.  One timer a worker has each asked twice a second
+ * whether it has something to tell; if a reader has not taken the last message
+ * there is no next.
  */
 
 
@@ -25,48 +26,49 @@
 
 typedef struct ngx_adm_stream_s  ngx_adm_stream_t;
 
-/* what a tier has of its streams */
+/* how a tier tells its streams */
 typedef struct {
     ngx_adm_tier_e   tier;
 
     /*
-     * Is asked when the stream opens, and twice a second from then on, but not
-     * while a reader has to take what was told before.  NGX_DONE: it is over.
+     * Called when the stream opens, and twice a second from then on, but not
+     * while the reader still has to take the last message.  NGX_DONE: the
+     * stream is over.
      */
     ngx_int_t      (*look)(ngx_adm_stream_t *s, void *data);
 
     /*
-     * Once: it is not asked any more, and its data is to be freed; closed: it
-     * was open, and it is the client that ended it.
+     * Called once, when the stream is not asked any more, to free data;
+     * closed: the client ended it, after it was open.
      */
     void           (*gone)(void *data, ngx_uint_t closed);
 } ngx_adm_stream_type_t;
 
 
 /*
- * Whether the worker has as many streams as it may: it is answered then, with
- * what is returned; NGX_DECLINED: there is room.
+ * Whether the worker has as many streams as it may: then that is answered, and
+ * the return value is the content handler's; NGX_DECLINED: there is room.
  */
 ngx_int_t ngx_adm_stream_full(ngx_http_request_t *r);
 
 /*
- * Answers with a stream; data is its own from here on, whatever is returned:
- * what a content handler returns.
+ * Answers with a stream, to which data belongs from now on, whatever is
+ * returned: what a content handler returns.
  */
 ngx_int_t ngx_adm_stream_open(ngx_http_request_t *r,
     const ngx_adm_stream_type_t *type, void *data);
 
 /*
- * A message: room for JSON of at most size bytes, without a line's end, and
- * then up to where it goes.  NULL: not now, what was told before has not been
- * taken, or there is no memory.
+ * A message: room for JSON of at most size bytes, without a line feed; then it
+ * is sent up to where that ended.  NULL: not now, since the last message has
+ * not been taken, or there is no memory.
  */
 u_char *ngx_adm_stream_begin(ngx_adm_stream_t *s, size_t size);
 void ngx_adm_stream_tell(ngx_adm_stream_t *s, u_char *end);
 
 /*
  * ms between two messages of a stream about what changes all the time, where
- * nextPoll is so many s: one, or more as the worker has very many of them.
+ * nextPoll is so many s: 1000, or more as a worker has very many streams.
  */
 ngx_msec_t ngx_adm_stream_pace(ngx_uint_t next_poll);
 

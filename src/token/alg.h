@@ -15,7 +15,7 @@
 #include <ngx_core.h>
 
 
-/* in the order of ngx_adm_alg_names */
+/* numbers, in the order of ngx_adm_alg_names */
 
 #define NGX_ADM_HS256       0
 #define NGX_ADM_HS384       1
@@ -36,16 +36,16 @@
 
 #define ngx_adm_alg_bit(alg)  ((ngx_uint_t) 1 << (alg))
 
-/* by a shared secret, by a pair of keys */
+/* by a shared secret; by a pair of keys */
 #define NGX_ADM_MAC_ALGS    (ngx_adm_alg_bit(NGX_ADM_MACS) - 1)
 #define NGX_ADM_KEY_ALGS                                                      \
     ((ngx_adm_alg_bit(NGX_ADM_ALGS) - 1) & ~NGX_ADM_MAC_ALGS)
 
 
-/* ends with an empty name */
+/* the names; ends with an empty one */
 extern ngx_conf_enum_t  ngx_adm_algs[];
 
-/* NGX_DECLINED: none of these */
+/* NGX_DECLINED: no algorithm has this name */
 ngx_int_t ngx_adm_alg(ngx_str_t *name, ngx_uint_t *alg);
 
 

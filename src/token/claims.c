@@ -19,14 +19,14 @@
 #include "verified.h"
 
 
-/* a number that every implementation of JSON holds exactly */
+/* numbers up to here every implementation of JSON holds exactly */
 #define NGX_ADM_CLAIM_MAX  ((int64_t) 1 << 53)
 
-/* for an event, or the digits of a user; and the roles of a user */
+/* room for an event, or for the digits of a user's id; and for roles */
 #define NGX_ADM_CLAIM_BUF  (NGX_ADM_EVENT_MAX + NGX_ADM_JWT_PART)
 
 
-/* sets of kinds */
+/* sets of kinds of tokens */
 
 #define TIER1    (1 << NGX_ADM_TOKEN_TIER1)
 #define TIER2    (1 << NGX_ADM_TOKEN_TIER2)
@@ -48,11 +48,11 @@ typedef enum {
 
 typedef struct {
     ngx_str_t           name;
-    ngx_str_t           label;       /* as it is signed */
+    ngx_str_t           label;       /* ,"name": as it is signed */
     size_t              offset;      /* in the claims */
     ngx_adm_claim_e     type;
-    ngx_uint_t          kinds;       /* that have it */
-    ngx_uint_t          required;    /* kinds, too */
+    ngx_uint_t          kinds;       /* that have the claim */
+    ngx_uint_t          required;    /* kinds that need it */
     const char         *why;
 } ngx_adm_claim_t;
 
@@ -77,7 +77,7 @@ static u_char *ngx_adm_claim_text(u_char *p, ngx_adm_claim_t *claim,
       ngx_adm_claim_##type, kinds, required,                                  \
       ngx_adm_reason(CLAIM_##name) }
 
-/* a ticket is in addresses, so what it is called there is short */
+/* short names for the claims of a ticket, which stands in addresses */
 
 #define SHORT(short, name, type, required)                                    \
     { ngx_string(#short), ngx_string(",\"" #short "\":"),                     \
@@ -193,7 +193,7 @@ ngx_adm_token_sign(ngx_adm_token_e kind, ngx_adm_keyring_t *keys,
     payload.data = p;
     last = p;
 
-    /* ,"name":value, or nothing if the claim is absent */
+    /* an absent claim takes no room */
 
     for (claim = ngx_adm_claims; claim->name.len; claim++) {
 
@@ -299,8 +299,9 @@ ngx_adm_token_decode(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
     verified = ngx_adm_jwt_verify(v->keys, v->algs, token, buf, &payload);
 
     /*
-     * A key that is not at hand may have to be asked for: not for a token that
-     * is none by its own word, as those by keys of long ago are.
+     * A key that is not at hand may have to be asked for; but not for a token
+     * that by its own word is not good anyway, such as tokens by keys of long
+     * ago.
      */
 
     if (verified == ngx_adm_reason(NO_KEY)) {
@@ -326,7 +327,7 @@ ngx_adm_token_decode(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
     }
 
     if (*why && verified == NULL) {
-        /* one that is over may be sent without end */
+        /* a token that has expired may be sent again and again */
         ngx_adm_effort_wasted();
     }
 
@@ -352,8 +353,8 @@ ngx_adm_token_decode(ngx_adm_verifier_t *v, ngx_str_t *token, time_t now,
 
 
 /*
- * What a payload says, if it is all that its kind has to say.  The strings
- * are the payload's, but for one that may be in buf.
+ * Reads a payload, which has to have all that its kind needs.  Strings point
+ * into the payload, but for one that may be in buf.
  */
 
 static const char *
@@ -448,7 +449,7 @@ ngx_adm_claim_decode(ngx_adm_claim_t *claim, ngx_adm_value_t *value,
 }
 
 
-/* dates may have fractions (RFC 7519, NumericDate): whole seconds count */
+/* dates may have fractions (RFC 7519, NumericDate), which are dropped */
 
 static ngx_int_t
 ngx_adm_claim_number(ngx_adm_value_t *value, ngx_adm_claim_e type,
@@ -503,7 +504,7 @@ ngx_adm_claim_text(u_char *p, ngx_adm_claim_t *claim, ngx_str_t *s)
     p = ngx_cpymem(p, claim->label.data, claim->label.len);
     *p++ = '"';
 
-    /* an event id is nothing that needs escapes */
+    /* an event's id has nothing to escape */
 
     p = (claim->type == ngx_adm_claim_user)
         ? (u_char *) ngx_escape_json(p, s->data, s->len)
@@ -536,7 +537,9 @@ ngx_adm_is_text(ngx_str_t *s)
             continue;
         }
 
-        /* NGINX takes any byte to begin with, and many to go on with */
+        /*
+         * NGINX's decoder takes any byte to begin with, and many to go on with
+         */
 
         first = p;
         c = ngx_utf8_decode(&p, last - p);

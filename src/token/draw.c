@@ -3,12 +3,12 @@
  * Copyright (C) 2026 the admission module authors
  *
  * A permutation of 1 ... N that a seed chooses: a Feistel network over the
- * smallest number of bits that has room for N, walked on from any number
- * outside until one inside comes.  Why it has these rounds and bits is in
- * docs/draw.md.
+ * fewest bits that have room for N.  If its result is outside of 1 ... N it is
+ * put in again until one inside comes. docs/draw.md says why it has these
+ * rounds and bits.
  *
- * A round is an HMAC of 9 bytes, which from states that were keyed before are
- * two blocks of SHA-256; OpenSSL's own HMAC would copy more than it hashes.
+ * A round is an HMAC of 9 bytes: from states keyed before, two blocks of
+ * SHA-256.  OpenSSL's own HMAC would copy more than it hashes.
  */
 
 
@@ -23,7 +23,7 @@
 #include "equal.h"
 
 
-/* numbers have so many bits at least; those of few bits take more rounds */
+/* bits of a number, at least: with fewer there would have to be more rounds */
 #define NGX_ADM_DRAW_BITS     6
 #define NGX_ADM_DRAW_FEW      12
 #define NGX_ADM_DRAW_ROUNDS   12
@@ -60,7 +60,7 @@ ngx_adm_draw_secret(ngx_adm_keyring_t *keys, ngx_str_t *event,
     last = ngx_adm_draw_put_text(text, event->data, event->len);
     last = ngx_adm_draw_put_number(last, activation);
 
-    /* the first one signs; those of before a rotation stand behind it */
+    /* the first key signs; older ones, after a rotation, are behind it */
 
     n = commitment ? keys->keys.nelts : ngx_min(keys->keys.nelts, 1);
     rc = NGX_DECLINED;
@@ -218,7 +218,7 @@ ngx_adm_draw_init(ngx_adm_draw_t *draw, u_char *seed, int64_t lots)
     draw->rounds = bits < NGX_ADM_DRAW_FEW ? NGX_ADM_DRAW_MORE
                                            : NGX_ADM_DRAW_ROUNDS;
 
-    /* RFC 2104: the seed is shorter than a block */
+    /* RFC 2104, for a key that is shorter than a block */
 
     ngx_memset(pad, 0x36, sizeof(pad));
 
@@ -249,13 +249,13 @@ ngx_adm_draw_position(ngx_adm_draw_t *draw, int64_t lot)
         return 0;
     }
 
-    /* one lot has one position, and nothing to walk through */
+    /* with one lot there is nothing to permute */
 
     if (draw->lots == 1) {
         return 1;
     }
 
-    /* it began inside, so that its way leads back there */
+    /* as the walk begins inside it leads back inside */
 
     x = lot - 1;
 
@@ -267,7 +267,7 @@ ngx_adm_draw_position(ngx_adm_draw_t *draw, int64_t lot)
 }
 
 
-/* the network once: a permutation of all numbers of so many bits */
+/* once through the network: a permutation of all numbers of so many bits */
 
 static uint64_t
 ngx_adm_draw_network(ngx_adm_draw_t *draw, uint64_t x)

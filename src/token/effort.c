@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Time is what the processor spent, so that a busy machine makes nobody's share
- * smaller.  A share is kept as the time at which it will be even again.
- * Addresses that share an entry share it: which do, nobody can choose.
+ * Time is what the processor spent, so that a busy machine makes nobody's
+ * share smaller.  A share is kept as the time at which it will be even again.
+ * Addresses with the same entry share it; nobody can choose with whom.
  */
 
 
@@ -16,9 +16,9 @@
 
 
 #define NGX_ADM_EFFORT_ENTRIES  8192     /* a power of two */
-#define NGX_ADM_EFFORT_ADDRESS  50       /* one in so many, of an address */
-#define NGX_ADM_EFFORT_ALL      4        /* of all */
-#define NGX_ADM_EFFORT_AHEAD    1000     /* ms of either at once */
+#define NGX_ADM_EFFORT_ADDRESS  50       /* an address gets one in so many, */
+#define NGX_ADM_EFFORT_ALL      4        /* all together one in so many */
+#define NGX_ADM_EFFORT_AHEAD    1000     /* ms ahead of a share */
 
 #define NGX_ADM_EFFORT_PREFIX   8        /* bytes of an IPv6 address */
 
@@ -30,9 +30,9 @@ static void ngx_adm_effort_add(int64_t *even, int64_t ns);
 
 static ngx_adm_hash_key_t  ngx_adm_effort_key;
 static struct sockaddr    *ngx_adm_effort_sockaddr;
-static uint64_t            ngx_adm_effort_began;    /* 0: it did not */
+static uint64_t            ngx_adm_effort_began;    /* 0: not begun */
 
-/* ns of ngx_current_msec when it is even */
+/* ns, of ngx_current_msec, when the share of all is even */
 static int64_t             ngx_adm_effort_all;
 static int64_t             ngx_adm_effort_of[NGX_ADM_EFFORT_ENTRIES];
 
@@ -112,7 +112,10 @@ ngx_adm_effort_add(int64_t *even, int64_t ns)
 }
 
 
-/* an IPv6 client has a whole network; what has no address is one */
+/*
+ * an IPv6 client has a whole network; clients without an address have one
+ * entry
+ */
 
 static ngx_uint_t
 ngx_adm_effort_entry(struct sockaddr *sockaddr)

@@ -2,11 +2,12 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * How much of a worker's time goes to signatures of public keys that turn out
- * to be wrong, or right in a token that is none all the same: anybody can send
- * such, or who once had one that counted, and they cost more than a request.
- * An address may take a fiftieth; once all together took a quarter, an address
- * that has just shown one has to wait.  What is right costs nothing here.
+ * How much of a worker's time goes to public-key signatures that turn out to
+ * be wrong, or right on a token that is not good anyway.  Anybody can send
+ * wrong ones, and whoever once had a good token the other ones, and they cost
+ * more than a request.  An address may take a fiftieth; once all together took
+ * a quarter, an address that has just shown one has to wait.  Good tokens cost
+ * nothing here.
  */
 
 
@@ -18,17 +19,19 @@
 #include <ngx_core.h>
 
 
-/* as a worker starts; NGX_ERROR: no random numbers */
+/* to be called when a worker starts; NGX_ERROR: no random numbers */
 ngx_int_t ngx_adm_effort_init(void);
 
-/* whose signatures come next; it is looked at until they are verified.  NULL:
-   nobody's, which are verified in any case */
+/*
+ * from where the next signatures come; sockaddr stays until they are verified;
+ * NULL: from nowhere, and they are verified in any case
+ */
 void ngx_adm_effort_client(struct sockaddr *sockaddr);
 
-/* a signature is to be verified: returns 0 if it is not to be looked at */
+/* a signature is about to be verified; returns 0 if it has to be left */
 ngx_uint_t ngx_adm_effort_begin(void);
 
-/* it was wrong, or in vain; counts once */
+/* that signature was wrong, or of no use; counts once */
 void ngx_adm_effort_wasted(void);
 
 

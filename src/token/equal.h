@@ -2,7 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Comparing what nobody may guess a byte at a time, by how long it takes.
+ * Comparing secrets, which nobody is to guess byte by byte from how long it
+ * takes.
  */
 
 
@@ -16,7 +17,10 @@
 #include <openssl/crypto.h>
 
 
-/* bytes: of one block of so many OpenSSL takes words, of all else each */
+/*
+ * bytes of a block, which OpenSSL compares by words, and anything else by
+ * bytes
+ */
 #define NGX_ADM_EQUAL_BLOCK  16
 
 

@@ -17,14 +17,14 @@
 
 #define NGX_ADM_RSA_BYTES   (NGX_ADM_RSA_MAX / 8 + 1)
 
-/* of a member of a JWK */
+/* bytes of a number in a JWK */
 #define NGX_ADM_MEMBER      (NGX_ADM_RSA_BYTES + 4)
 
 /* a SubjectPublicKeyInfo of RSA: two numbers, and what is around them */
 #define NGX_ADM_SPKI_MAX    (2 * NGX_ADM_MEMBER + 64)
 
 
-/* what begins the SubjectPublicKeyInfo of keys of one length */
+/* how the SubjectPublicKeyInfo of keys of one curve begins */
 
 typedef struct {
     ngx_str_t                   crv;
@@ -202,7 +202,7 @@ ngx_adm_jwk_rsa(json_t *jwk, ngx_adm_pubkey_t *key)
         return "\"n\" or \"e\" missing or wrong";
     }
 
-    /* from its end: a length comes before what it is of */
+    /* written from its end, since a length comes before what it is of */
 
     end = spki + NGX_ADM_SPKI_MAX;
 
@@ -222,7 +222,7 @@ ngx_adm_jwk_rsa(json_t *jwk, ngx_adm_pubkey_t *key)
 }
 
 
-/* puts tag and length of what is from p to end before it */
+/* puts tag and length before what is from p to end */
 
 static u_char *
 ngx_adm_der_header(u_char *p, u_char *end, u_char tag)
@@ -310,7 +310,7 @@ ngx_adm_jwk_curve(json_t *jwk, ngx_adm_curve_t *curve, ngx_uint_t coordinates,
 }
 
 
-/* a member of base64url, of NGX_ADM_MEMBER bytes at most */
+/* a member in base64url, of NGX_ADM_MEMBER bytes at most */
 
 static ngx_int_t
 ngx_adm_jwk_bytes(json_t *jwk, const char *name, u_char *buf, size_t *len)

@@ -22,16 +22,17 @@
 
 
 /*
- * Reads a JWK into key, but for its kid.  NULL: a key, for the caller to free;
- * else why it is none, a constant text: ngx_adm_jwk_other if that is no error.
+ * Reads a JWK into key, but for its kid.  NULL: key is set, for the caller to
+ * free; else why it is no key, a constant text; ngx_adm_jwk_other: that is no
+ * error.
  */
 const char *ngx_adm_jwk_read(json_t *jwk, ngx_adm_pubkey_t *key);
 
-/* a member; data NULL: it has none of that name that is a text */
+/* a member that is a text; data NULL: there is none */
 void ngx_adm_jwk_text(json_t *jwk, const char *name, ngx_str_t *text);
 
 
-/* the key is for others */
+/* the key is for other things */
 extern const char  ngx_adm_jwk_other[];
 
 

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * What a token is before its claims are looked at: three parts, a header with
- * an algorithm that is allowed, a signature by one of the keys.
+ * an algorithm that is allowed, and a signature by one of the keys.
  */
 
 
@@ -43,7 +43,7 @@ static const char *ngx_adm_jwt_object(ngx_str_t *part, u_char *buf,
     ngx_adm_object_t *object);
 
 
-/* HS256 headers as libraries write them: no need to parse those */
+/* headers for HS256 as libraries write them, which need no parsing */
 
 static ngx_str_t  ngx_adm_jwt_usual[] = {
     ngx_string(NGX_ADM_JWT_HEADER),
@@ -108,7 +108,7 @@ ngx_adm_jwt_verify(ngx_adm_keyring_t *ring, ngx_uint_t algs, ngx_str_t *token,
         return ngx_adm_reason(ALG);
     }
 
-    /* nothing of a payload is looked at before it is known whose it is */
+    /* nothing in a payload is looked at before it is known who signed it */
 
     why = ngx_adm_jwt_signature(ring, &jwt);
     if (why) {
@@ -214,7 +214,10 @@ ngx_adm_jwt_alg(ngx_adm_object_t *header, ngx_adm_jwt_t *jwt)
     static ngx_str_t  typ = ngx_string("typ");
     static ngx_str_t  name = ngx_string("alg");
 
-    /* lists what a reader has to understand: nothing is, here */
+    /*
+     * "crit" lists what a reader has to understand, and nothing of it is known
+     * here
+     */
 
     ngx_adm_object_get(header, &crit, &value);
 
@@ -244,8 +247,9 @@ ngx_adm_jwt_alg(ngx_adm_object_t *header, ngx_adm_jwt_t *jwt)
 
 
 /*
- * Which key it says it is signed with.  One that brings a key along, or the
- * address of one, wants to be believed by its own word (RFC 8725, 3.10).
+ * Which key the token says it is signed with.  A token that brings a key
+ * along, or the address of one, wants to be believed by its own word (RFC
+ * 8725, 3.10).
  */
 
 static const char *

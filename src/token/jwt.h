@@ -3,8 +3,8 @@
  * Copyright (C) 2026 the admission module authors
  *
  * JWS compact serialization (RFC 7515) of JSON claims (RFC 7519), signed by
- * HMAC (RFC 7518, 3.2), verified by what the keyring has.  Pure functions:
- * bytes in, bytes out; they know no request, no clock and no kind of token.
+ * HMAC (RFC 7518, 3.2), verified by any key of the keyring.  Pure functions,
+ * from bytes to bytes, which know no request, no clock and no kind of token.
  */
 
 
@@ -26,7 +26,7 @@
     (NGX_ADM_JWT_MAX / 4 * 3 + 2)
 
 
-/* room that a token with a payload of len bytes takes, at most */
+/* bytes at most of a token whose payload has len */
 #define ngx_adm_jwt_size(len)                                                 \
     (64 + ngx_base64_encoded_length(len) + 1                                  \
      + ngx_base64_encoded_length(NGX_ADM_MAC_MAX))
@@ -50,7 +50,7 @@ ngx_int_t ngx_adm_jwt_sign(ngx_adm_keyring_t *ring, ngx_str_t *payload,
 const char *ngx_adm_jwt_verify(ngx_adm_keyring_t *ring, ngx_uint_t algs,
     ngx_str_t *token, u_char *buf, ngx_adm_object_t *payload);
 
-/* the payload of a token that nothing verified; else as _verify() */
+/* the payload of a token, not verified; else as _verify() */
 const char *ngx_adm_jwt_claims(ngx_str_t *token, u_char *buf,
     ngx_adm_object_t *payload);
 

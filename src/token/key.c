@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A secret is hashed into its HMAC states once: each token costs the hash of
- * the token alone.
+ * A secret is hashed into HMAC states once, so that a token costs only its own
+ * hash.
  */
 
 
@@ -28,8 +28,7 @@
 struct ngx_adm_key_s {
     ngx_str_t                   secret;
     ngx_uint_t                  algs;       /* mask of what it verifies; 0:
-                                               what it is asked for, and it
-                                               signs */
+                                               any, and it signs */
     HMAC_CTX                   *hmac[NGX_ADM_MACS];
 };
 
@@ -101,7 +100,7 @@ ngx_adm_keyring_add(ngx_pool_t *pool, ngx_adm_keyring_t *ring,
 
     ring->older |= algs;
 
-    /* what OpenSSL refuses is to be known while the configuration is read */
+    /* what OpenSSL refuses has to be known while the configuration is read */
 
     return ngx_adm_key_hmac(key, NGX_ADM_HS256) ? NGX_OK : NGX_ERROR;
 }
@@ -319,7 +318,7 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
     named = 0;
     uris = 0;
 
-    /* a key of that name in any set, before those that have no name */
+    /* keys of that name in any set go before those without a name */
 
     for (pass = 0; pass < 2 && found == NGX_ABORT; pass++) {
 
@@ -348,7 +347,7 @@ ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg, ngx_str_t *kid,
         ngx_adm_effort_wasted();
     }
 
-    /* what no key of its name has refused may be by one to be had yet */
+    /* refused by no key of its name: there may be such a key yet */
 
     return (uris && !named) ? NGX_ABORT : found;
 }
@@ -366,7 +365,7 @@ ngx_adm_key_mac(ngx_adm_key_t *key, ngx_uint_t alg, u_char *data, size_t len,
         return 0;
     }
 
-    /* neither a key nor a digest: starts over with those it has */
+    /* without key and digest it starts over with those it has */
 
     if (HMAC_Init_ex(hmac, NULL, 0, NULL, NULL) == 0
         || HMAC_Update(hmac, data, len) == 0
@@ -388,7 +387,7 @@ ngx_adm_keyring_is_secret(ngx_adm_keyring_t *ring, ngx_str_t *data)
     keys = ring->keys.elts;
     found = 0;
 
-    /* not left early: which one it was stays untold */
+    /* goes through all, so that timing does not tell which it was */
 
     for (i = 0; i < ring->keys.nelts; i++) {
         found |= ngx_adm_equal(keys[i].secret.data, keys[i].secret.len,
@@ -417,7 +416,7 @@ ngx_adm_keyring_overlap(ngx_adm_keyring_t *a, ngx_adm_keyring_t *b)
 }
 
 
-/* the keyed state of an algorithm, made when it is first asked for */
+/* the keyed state for an algorithm, made when first needed */
 
 static HMAC_CTX *
 ngx_adm_key_hmac(ngx_adm_key_t *key, ngx_uint_t alg)

@@ -4,10 +4,10 @@
  *
  * Secrets and the keyed HMAC states made of them.  Knows no request.
  *
- * A keyring is filled while the configuration is read and is read-only
- * after that, but for two things of the process that uses it, since each
- * worker has its own copy since fork(): the HMAC states, which are scratch
- * space, and the sets of public keys, which others change.
+ * A keyring is filled while the configuration is read, and read-only from then
+ * on but for two things of the process that uses it (each worker has its own
+ * copy since fork()): HMAC states, which are scratch space, and the sets of
+ * public keys, which are replaced.
  */
 
 
@@ -28,24 +28,28 @@
 typedef struct ngx_adm_key_s  ngx_adm_key_t;
 
 
-/* where public keys are from, and those at hand */
+/* a source of public keys, and those that it had last */
 typedef struct {
     ngx_str_t                   name;     /* of the file, null-terminated, or of
                                              the location */
     unsigned                    pem:1;    /* else a JWK set */
     unsigned                    uri:1;    /* a location; else a file */
-    unsigned                    refused:1;    /* what the file had last */
+    unsigned                    refused:1;    /* the file's last text was of
+                                                 no use */
     ngx_adm_keyset_t           *set;      /* NULL: none yet */
-    struct ngx_adm_keyring_s   *ring;     /* it is of */
+    struct ngx_adm_keyring_s   *ring;     /* that it belongs to */
 
-    /* of a location: which one, for all workers of the host, where they have
-       it, which set of theirs this is, and when it was last had from there */
+    /*
+     * of a location: its number, the same for all workers of the host; its
+     * entry in the zone; which set of that entry this is, and when that was
+     * last answered
+     */
     uint64_t                    id;
     ngx_uint_t                  entry;
     ngx_uint_t                  version;
     ngx_msec_t                  got;
 
-    /* how the file was when it was last read, when it was last looked at */
+    /* the file when last read; when it was last looked at */
     time_t                      mtime;
     off_t                       size;
     ngx_file_uniq_t             uniq;
@@ -57,49 +61,52 @@ typedef struct ngx_adm_keyring_s {
     ngx_array_t                 keys;     /* ngx_adm_key_t */
     ngx_array_t                 sources;  /* ngx_adm_key_source_t */
     ngx_uint_t                  older;    /* mask of algorithms of keys that
-                                             verify alone */
-    ngx_uint_t                  id;       /* no two keyrings of a process share
-                                             it: tells remembered tokens of one
-                                             from another's */
-    ngx_uint_t                  version;  /* how often a set of its public keys
-                                             was another one */
+                                             only verify */
+    ngx_uint_t                  id;       /* another one for each keyring of
+                                             a process, which keeps
+                                             remembered tokens apart */
+    ngx_uint_t                  version;  /* counts up whenever a set of
+                                             public keys changes */
 } ngx_adm_keyring_t;
 
 
-/* NULL: no memory.  The keyring and its secrets are wiped with the pool */
+/* NULL: no memory.  The keyring and its secrets are wiped with the pool. */
 ngx_adm_keyring_t *ngx_adm_keyring_create(ngx_pool_t *pool);
 
 /*
- * Adds a decoded secret (copied).  The first one added signs, all verify.  With
- * algs, a mask, it verifies those alone and does not sign: what an older issuer
- * signed.  NGX_ERROR: no memory, or OpenSSL refused.
+ * Adds a decoded secret (copied).  The first one signs, all verify.  With
+ * algs, a mask, it only verifies these: for what an older issuer signed.
+ * NGX_ERROR: no memory, or OpenSSL refused.
  */
 ngx_int_t ngx_adm_keyring_add(ngx_pool_t *pool, ngx_adm_keyring_t *ring,
     ngx_str_t *secret, ngx_uint_t algs);
 
-/* whether one of its secrets signs; and one of it, or a public key, verifies */
+/*
+ * whether a secret of the keyring signs; whether a secret or public key
+ * verifies
+ */
 ngx_uint_t ngx_adm_keyring_signs(ngx_adm_keyring_t *ring);
 #define ngx_adm_keyring_verifies(ring)                                        \
     ((ring)->keys.nelts || (ring)->sources.nelts)
 
 /*
- * One with the same secrets and sources, which have no sets yet.  NULL: no
+ * A keyring with the same secrets and sources, but no sets yet.  NULL: no
  * memory, or OpenSSL refused.
  */
 ngx_adm_keyring_t *ngx_adm_keyring_copy(ngx_pool_t *pool,
     ngx_adm_keyring_t *ring);
 
-/* a source of public keys, to be filled in; NULL: no memory */
+/* adds a source of public keys, for the caller to fill in; NULL: no memory */
 ngx_adm_key_source_t *ngx_adm_keyring_source(ngx_adm_keyring_t *ring);
 
-/* puts a set, or NULL, in the place of the one there was */
+/* replaces the set of a source; set may be NULL */
 void ngx_adm_key_source_set(ngx_adm_key_source_t *source,
     ngx_adm_keyset_t *set);
 
 /*
- * A keyring of as many keys, each HMAC-SHA256(secret, label): tickets,
- * visitors and places are signed with keys that can never be taken for
- * those of the tokens themselves.  NULL: no memory, or OpenSSL refused.
+ * A keyring with as many keys, each HMAC-SHA256(secret, label).  Tickets,
+ * visitors and places are signed with keys that can never be taken for those
+ * of the tokens themselves.  NULL: no memory, or OpenSSL refused.
  */
 ngx_adm_keyring_t *ngx_adm_keyring_derive(ngx_pool_t *pool,
     ngx_adm_keyring_t *ring, const char *label);
@@ -111,15 +118,14 @@ ngx_adm_keyring_t *ngx_adm_keyring_derive(ngx_pool_t *pool,
 size_t ngx_adm_keyring_mac(ngx_adm_keyring_t *ring, ngx_uint_t alg,
     u_char *data, size_t len, u_char *out);
 
-/* the same under the n-th of its ring->keys.nelts keys, which signs or not */
+/* the same by the n-th of ring->keys.nelts keys, whether it signs or not */
 size_t ngx_adm_keyring_mac_by(ngx_adm_keyring_t *ring, ngx_uint_t n,
     ngx_uint_t alg, u_char *data, size_t len, u_char *out);
 
 /*
- * Whether a signature is by one of the keys.  kid is what the token says of
- * its key (data NULL: nothing), of which secrets have none.  NGX_DECLINED: it
- * is by none of them; NGX_ABORT: no public key fits it, or a location may have
- * one that does.
+ * Whether a signature is by one of the keys. kid: what the token says of its
+ * key (data NULL: nothing); secrets have none.  NGX_DECLINED: it is not;
+ * NGX_ABORT: no public key is right for it, or a location may have one.
  */
 ngx_int_t ngx_adm_keyring_verify(ngx_adm_keyring_t *ring, ngx_uint_t alg,
     ngx_str_t *kid, ngx_str_t *data, ngx_str_t *signature);

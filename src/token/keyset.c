@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Keys that are for something else are passed over (RFC 7517, 5); those that
- * are for signatures, but are weak or wrong, are told of.
+ * Keys for other purposes are passed over (RFC 7517, 5).  Of keys for
+ * signatures that are weak or wrong the log is told.
  */
 
 
@@ -103,7 +103,7 @@ failed:
 void
 ngx_adm_keyset_destroy(ngx_adm_keyset_t *set)
 {
-    /* the log of the configuration that it was made by may be gone */
+    /* the log of the configuration by which the set was made may be gone */
 
     set->pool->log = ngx_cycle->log;
 
@@ -207,7 +207,7 @@ ngx_adm_keyset_jwks(ngx_adm_keyset_t *set, ngx_str_t *text)
 }
 
 
-/* of a file of PEM, all blocks count: what is in it was put there */
+/* of a PEM file all blocks count, since somebody put them there */
 
 static const char *
 ngx_adm_keyset_pem(ngx_adm_keyset_t *set, ngx_str_t *text)
@@ -315,7 +315,7 @@ ngx_adm_keyset_pkey(ngx_adm_pubkey_t *key, EVP_PKEY *pkey)
 }
 
 
-/* takes over what the key has */
+/* adds the key, which belongs to the set from then on */
 
 static ngx_int_t
 ngx_adm_keyset_push(ngx_adm_keyset_t *set, ngx_adm_pubkey_t *key,

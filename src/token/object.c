@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A reader of flat objects that gives up on whatever is not plain, and jansson
- * behind it: both tell the same of the same object.
+ * A reader of flat objects that gives up on anything not plain, and jansson
+ * behind it.  Both say the same of the same object.
  */
 
 
@@ -106,8 +106,8 @@ ngx_adm_object_find(ngx_adm_object_t *object, ngx_str_t *path,
 
 
 /*
- * By each of the dots in turn, since names have dots themselves: those of
- * claims may be addresses.
+ * Splits the path at each dot in turn, since names of claims may be addresses,
+ * which have dots themselves.
  */
 
 static json_t *
@@ -184,7 +184,7 @@ ngx_adm_object_value(json_t *json, ngx_adm_value_t *value)
 }
 
 
-/* NGX_DECLINED: it is not flat, or not right */
+/* NGX_DECLINED: the object is not flat, or not right */
 
 static ngx_int_t
 ngx_adm_object_flat(ngx_adm_object_t *object, u_char *p, u_char *last)

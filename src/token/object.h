@@ -2,11 +2,11 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * The JSON object that a part of a token is.
+ * The JSON object in a part of a token.
  *
- * Most are flat: members that are plain ASCII strings or integers, without
- * a space.  Those are read where they are, without an allocation; whatever
- * else there is, and whatever is wrong, is left to jansson.
+ * Most are flat: members that are plain ASCII strings or integers, without a
+ * space.  These are read in place, without an allocation.  Anything else, and
+ * anything wrong, is left to jansson.
  */
 
 
@@ -55,29 +55,29 @@ typedef struct {
 
 
 /*
- * Reads an object, all of data, without duplicate members at any depth.
- * Returns NULL, and _free() is to follow, or what was wrong, a constant
- * text.  data has to live as long as the object.
+ * Reads an object, which has to be all of data, without a duplicate member at
+ * any depth.  Returns NULL, and _free() has to follow; or what is wrong, a
+ * constant text. data has to live as long as the object.
  */
 const char *ngx_adm_object_read(ngx_adm_object_t *object, u_char *data,
     size_t len);
 void ngx_adm_object_free(ngx_adm_object_t *object);
 
 /*
- * The member of a name, which is null-terminated.  Strings live as long as
- * the object.
+ * The member of a name, which is null-terminated.  Strings live as long as the
+ * object.
  */
 void ngx_adm_object_get(ngx_adm_object_t *object, ngx_str_t *name,
     ngx_adm_value_t *value);
 
 /*
- * The member of that name or, if there is none, what a path of names, joined by
- * dots, leads to in objects inside.
+ * The member of a name or, if there is none, what the name leads to as a path:
+ * names, joined by dots, of objects inside each other.
  */
 void ngx_adm_object_find(ngx_adm_object_t *object, ngx_str_t *path,
     ngx_adm_value_t *value);
 
-/* what json, NULL: nothing, is */
+/* the value of json; NULL: none */
 void ngx_adm_object_value(json_t *json, ngx_adm_value_t *value);
 
 

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A key is what its SubjectPublicKeyInfo says: JWKs, PEM files and certificates
- * all become one, so that one reader, OpenSSL's, checks points and curves, and
- * one list says what is accepted.
+ * A key is what its SubjectPublicKeyInfo says.  JWKs, PEM files and
+ * certificates all become one, so that one reader, OpenSSL's, checks points
+ * and curves, and one list says what is accepted.
  */
 
 
@@ -18,9 +18,10 @@
 #include "pubkey.h"
 
 
-#define NGX_ADM_RSA_EXPONENT  8       /* bytes, as OpenSSL has it for long keys:
-                                         who chose the key does not choose how
-                                         long a signature takes */
+#define NGX_ADM_RSA_EXPONENT  8       /* bytes, as many as OpenSSL allows for
+                                         long keys: whoever chose the key
+                                         does not choose how long a signature
+                                         takes */
 
 #define NGX_ADM_ED25519_POINT 32      /* bytes */
 
@@ -30,7 +31,7 @@
 #define NGX_ADM_ECDSA_DER     (2 + 2 * (2 + 1 + NGX_ADM_ECDSA_MAX))
 
 
-/* AlgorithmIdentifier of a SubjectPublicKeyInfo, and what such keys are for */
+/* AlgorithmIdentifier of a SubjectPublicKeyInfo, and algorithms of such keys */
 
 typedef struct {
     ngx_str_t                   id;
@@ -84,7 +85,7 @@ static const char  ngx_adm_pubkey_small[] =
     "Ed25519 with a point of small order, for which anybody can sign";
 
 
-/* of the hash of an algorithm */
+/* hashes, by algorithm */
 
 static const EVP_MD  *(*ngx_adm_pubkey_mds[NGX_ADM_ALGS])(void) = {
     [NGX_ADM_RS256] = EVP_sha256,
@@ -98,7 +99,7 @@ static const EVP_MD  *(*ngx_adm_pubkey_mds[NGX_ADM_ALGS])(void) = {
 };
 
 
-/* scratch of this process, made when first asked for */
+/* scratch of this process, made when first needed */
 
 static EVP_MD_CTX  *ngx_adm_pubkey_digests[NGX_ADM_ALGS];
 
@@ -134,7 +135,7 @@ ngx_adm_pubkey_read(ngx_adm_pubkey_t *key, const u_char *spki, size_t len)
     key->algs = type->algs;
     p += type->id.len;
 
-    /* a point that is not on the curve is no key to OpenSSL */
+    /* OpenSSL takes no point that is not on the curve */
 
     key->pkey = d2i_PUBKEY(NULL, &spki, (long) len);
 
@@ -173,7 +174,7 @@ ngx_adm_pubkey_free(ngx_adm_pubkey_t *key)
 }
 
 
-/* p is at the BIT STRING with SEQUENCE { INTEGER n, INTEGER e } */
+/* p: at the BIT STRING, which has SEQUENCE { INTEGER n, INTEGER e } */
 
 static const char *
 ngx_adm_pubkey_rsa(EVP_PKEY *pkey, const u_char *p, const u_char *last)
@@ -211,7 +212,7 @@ ngx_adm_pubkey_rsa(EVP_PKEY *pkey, const u_char *p, const u_char *last)
         return "not a key of its kind";
     }
 
-    /* one that is even is none, and that of 1 makes every text a signature */
+    /* an even exponent is no key, and with 1 every text would be a signature */
 
     if (end - p > NGX_ADM_RSA_EXPONENT
         || (end[-1] & 1) == 0
@@ -225,8 +226,8 @@ ngx_adm_pubkey_rsa(EVP_PKEY *pkey, const u_char *p, const u_char *last)
 
 
 /*
- * Whether a modulus is one of those that some chips made: of each small prime
- * its rest is a power of 65537.  Of others one in 2^27 looks so.
+ * Whether a modulus is such as some chips made: its rest by each small prime
+ * is a power of 65537.  Of other moduli one in 2^27 looks like that.
  */
 
 static ngx_uint_t
@@ -265,9 +266,9 @@ ngx_adm_pubkey_roca(const u_char *p, const u_char *last)
 
 
 /*
- * Eight points have few multiples, so that a signature by one can be made up
- * for any text.  They are told by y, which may be written over the size of the
- * field as well; the bit on top is the sign of x.
+ * Eight points have few multiples, so that anybody can make up a signature by
+ * them for any text.  They are known by y, which may also be written larger
+ * than the field; the top bit is the sign of x.
  */
 
 static const char *
@@ -299,7 +300,7 @@ ngx_adm_pubkey_ed25519(const u_char *point)
         }
     }
 
-    /* -1, and 0 and 1 once more */
+    /* -1, 0 and 1, written larger than the field */
 
     for (i = 1; i < sizeof(y) - 1 && y[i] == 0xff; i++) { /* void */ }
 
@@ -311,7 +312,10 @@ ngx_adm_pubkey_ed25519(const u_char *point)
 }
 
 
-/* to the content of what is at *p; returns its end; NULL: something else */
+/*
+ * goes to the content of the element at *p; returns its end; NULL: it is
+ * another
+ */
 
 static const u_char *
 ngx_adm_der_enter(const u_char **p, const u_char *last, int tag)
@@ -348,7 +352,7 @@ ngx_adm_pubkey_verify(ngx_adm_pubkey_t *key, ngx_uint_t alg, ngx_str_t *data,
         [NGX_ADM_ES384] = 96,
         [NGX_ADM_EDDSA] = 64 };
 
-    /* one that is shorter or longer than the key's are is none */
+    /* a signature has the length that the key says */
 
     len = raw[alg] ? raw[alg] : (size_t) EVP_PKEY_size(key->pkey);
 
@@ -373,7 +377,7 @@ ngx_adm_pubkey_verify(ngx_adm_pubkey_t *key, ngx_uint_t alg, ngx_str_t *data,
          && ngx_adm_pubkey_digest(alg, data, digest, &size)
          && EVP_PKEY_verify(ctx, s.data, s.len, digest, size) == 1;
 
-    /* what stays in the queue is taken for an error of somebody's TLS */
+    /* errors left in the queue would be taken for some TLS connection's */
 
     if (!ok) {
         ERR_clear_error();
@@ -383,7 +387,10 @@ ngx_adm_pubkey_verify(ngx_adm_pubkey_t *key, ngx_uint_t alg, ngx_str_t *data,
 }
 
 
-/* a context keeps what its hash is looked up by, as EVP_Digest() does not */
+/*
+ * by a context, which keeps what OpenSSL looks up for a hash, as EVP_Digest()
+ * does not
+ */
 
 static ngx_uint_t
 ngx_adm_pubkey_digest(ngx_uint_t alg, ngx_str_t *data, u_char *digest,
@@ -435,7 +442,7 @@ ngx_adm_pubkey_eddsa(EVP_PKEY *pkey, ngx_str_t *data, ngx_str_t *signature)
 }
 
 
-/* what is looked up and checked once; NULL: OpenSSL refused */
+/* made and checked once; NULL: OpenSSL refused */
 
 static EVP_PKEY_CTX *
 ngx_adm_pubkey_ctx(ngx_adm_pubkey_t *key, ngx_uint_t alg)
@@ -469,7 +476,10 @@ ngx_adm_pubkey_ctx(ngx_adm_pubkey_t *key, ngx_uint_t alg)
             goto failed;
         }
 
-        /* a salt as long as the hash, and MGF1 by the same (RFC 7518, 3.5) */
+        /*
+         * the salt is as long as the hash, and MGF1 uses the same hash (RFC
+         * 7518, 3.5)
+         */
 
         if (pss
             && (EVP_PKEY_CTX_set_rsa_pss_saltlen(ctx,
@@ -493,7 +503,7 @@ failed:
 }
 
 
-/* r and s, each half of the signature, as OpenSSL wants them */
+/* r and s, a half of the signature each, in the form that OpenSSL wants */
 
 static size_t
 ngx_adm_ecdsa_der(u_char *der, ngx_str_t *signature)

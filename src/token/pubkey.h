@@ -2,9 +2,9 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Public keys of who signs users' tokens, and signatures by them (RFC 7518,
- * 3.3 to 3.5, and RFC 8037).  A key verifies what fits its type and curve, and
- * can not be made to verify an HMAC.
+ * Public keys of those who sign users' tokens, and signatures by them (RFC
+ * 7518, 3.3 to 3.5, and RFC 8037).  A key verifies what fits its type and
+ * curve, and can not be made to verify an HMAC.
  */
 
 
@@ -26,25 +26,25 @@
 
 
 typedef struct {
-    ngx_str_t            kid;        /* data NULL: it has none */
+    ngx_str_t            kid;        /* data NULL: none */
     ngx_uint_t           algs;       /* mask of what it verifies */
     EVP_PKEY            *pkey;
 
-    /* scratch of this process, by algorithm, made when first asked for */
+    /* scratch of this process, by algorithm, made when first needed */
     EVP_PKEY_CTX        *ctx[NGX_ADM_ALGS];
 } ngx_adm_pubkey_t;
 
 
 /*
- * Reads a SubjectPublicKeyInfo (RFC 5280) into key, and which algorithms it is
- * for.  Returns NULL, and _free() is to follow, or what is wrong with it, a
- * constant text.
+ * Reads a SubjectPublicKeyInfo (RFC 5280) into key, with the algorithms for
+ * which it is.  Returns NULL, and _free() has to follow; or what is wrong with
+ * the key, a constant text.
  */
 const char *ngx_adm_pubkey_read(ngx_adm_pubkey_t *key, const u_char *spki,
     size_t len);
 void ngx_adm_pubkey_free(ngx_adm_pubkey_t *key);
 
-/* whether that is the key's signature; the algorithm is one of the key's */
+/* whether a signature is by the key; alg is one of the key's */
 ngx_uint_t ngx_adm_pubkey_verify(ngx_adm_pubkey_t *key, ngx_uint_t alg,
     ngx_str_t *data, ngx_str_t *signature);
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Who somebody is, by whom and for whom that is said, is found under names and
- * paths that each identity service chose for itself.
+ * Who a user is, who says so and for whom: under names and paths that each
+ * identity service chose for itself.
  */
 
 
@@ -88,7 +88,7 @@ ngx_adm_claims_user(ngx_adm_verifier_t *v, ngx_adm_object_t *payload,
 }
 
 
-/* who issued it, and for whom, where that is asked for */
+/* checks by whom and for whom the token was issued, where that is configured */
 
 static const char *
 ngx_adm_claims_meant(ngx_adm_verifier_t *v, ngx_adm_object_t *payload)
@@ -137,7 +137,10 @@ ngx_adm_claims_meant(ngx_adm_verifier_t *v, ngx_adm_object_t *payload)
 }
 
 
-/* whether a text is one of a list separated by commas; a gap is none */
+/*
+ * whether a text is in a list separated by commas; an empty item matches
+ * nothing
+ */
 
 static ngx_uint_t
 ngx_adm_claims_listed(ngx_str_t *list, ngx_str_t *text)
@@ -166,8 +169,8 @@ ngx_adm_claims_listed(ngx_str_t *list, ngx_str_t *text)
 
 
 /*
- * One, or several: for the backend they are joined, those that could be taken
- * for two left out.  buf is as long as a payload.
+ * A role, or several, which are joined for the backend, without those that
+ * might be taken for two. buf is as long as a payload.
  */
 
 static void
@@ -228,7 +231,7 @@ ngx_adm_claims_get(ngx_adm_object_t *payload, ngx_str_t *name, ngx_str_t *usual,
 }
 
 
-/* empty, unless it is a text that a header can carry */
+/* empty, unless it is a text that may stand in a header */
 
 static void
 ngx_adm_claims_text(ngx_adm_value_t *value, ngx_str_t *text)

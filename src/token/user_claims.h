@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * Claims of users' tokens, which come from elsewhere.
+ * Claims of users' tokens, which other services issue.
  */
 
 
@@ -18,10 +18,10 @@
 
 
 /*
- * Who a payload says its user is, if it is by and for whom the verifier says;
- * NULL, or why not, a constant text.  The strings are the payload's, but for
- * those in buf, which has room for the digits of a number, NGX_ADM_EVENT_MAX,
- * and behind them for the roles, as long as a payload.
+ * Reads who the user of a payload is, if it is issued by and for those that
+ * the verifier says.  NULL, or what is wrong, a constant text.  Strings are
+ * the payload's, or in buf: that has room for the digits of a number,
+ * NGX_ADM_EVENT_MAX, and behind them for the roles, as long as a payload.
  */
 const char *ngx_adm_claims_user(ngx_adm_verifier_t *v,
     ngx_adm_object_t *payload, u_char *buf, ngx_adm_claims_t *claims);

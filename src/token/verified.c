@@ -2,7 +2,7 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A cache of sets, each of few ways, by a hash of the end of the signature.
+ * A cache of sets with a few ways each, by a hash of the end of the signature.
  */
 
 
@@ -22,26 +22,28 @@
 #define NGX_ADM_VERIFIED_TAIL   48       /* bytes, at least */
 #define NGX_ADM_VERIFIED_HASHED 16       /* of these */
 
-/* as many as there are entries: who comes too late for one is not known here */
+/* hashes, as many as entries: a token that comes again later is not known */
 #define NGX_ADM_VERIFIED_ONCE                                                 \
     (NGX_ADM_VERIFIED_SETS * NGX_ADM_VERIFIED_WAYS)
 
 
 typedef struct {
     ngx_adm_verifier_t    verifier;
-    ngx_uint_t            ring;          /* its id, since keys of an older
+    ngx_uint_t            ring;          /* its id: keys of an older
                                             configuration are gone */
-    ngx_uint_t            version;       /* of its sets of public keys: a key
-                                            may have gone with one */
+    ngx_uint_t            version;       /* of its public keys: one may be
+                                            gone with a set */
     ngx_str_t             token;
-    size_t                size;          /* of the claims, with their strings */
+    size_t                size;          /* of the claims and their strings */
 
-    /* followed by its strings, so that one copy takes all, and the token */
+    /*
+     * then follow the strings, copied together with the claims, and the token
+     */
     ngx_adm_claims_t      claims;
 } ngx_adm_verified_t;
 
 
-/* the ways of a set: the last used comes first, the last one goes */
+/* ways of a set: the last used is the first, the last one is replaced */
 
 typedef struct {
     uint32_t              hash;
@@ -64,16 +66,16 @@ static ngx_adm_verified_way_t
 
 
 /*
- * Hashes of tokens that verified once.  Of a crowd, each of which polls with a
- * ticket of its own, none comes again before its entry is gone: entries for
- * all of them would cost more than they save, since their memory is in no
- * cache of the processor.
+ * Hashes of tokens that verified once.  In a crowd where each polls with a
+ * ticket of its own, none comes again before its entry has been replaced.
+ * Entries for all would cost more than they save, as their memory would be in
+ * no cache of the processor.
  */
 static uint32_t
     ngx_adm_verified_once[NGX_ADM_VERIFIED_ONCE];
 
 
-/* where a copy of claims has strings to copy with it */
+/* where claims have strings, which are copied with them */
 
 static size_t  ngx_adm_claims_offsets[] = {
     offsetof(ngx_adm_claims_t, sub),
@@ -218,8 +220,9 @@ ngx_adm_verified_add(ngx_adm_verifier_t *v, ngx_str_t *token,
 
 
 /*
- * Of the last 96 bits of the signature: nobody without the key can choose
- * them.  The seed keeps what the comparison of hashes takes to itself.
+ * By the last 96 bits of the signature, which nobody can choose without the
+ * key.  The seed keeps timing of the comparison of hashes from telling
+ * anything.
  */
 
 static uint64_t
@@ -242,7 +245,7 @@ ngx_adm_verified_hash(ngx_str_t *token)
 }
 
 
-/* whether it is not the first time; from now on, it is not */
+/* whether the token was seen before; from now on it was */
 
 static ngx_uint_t
 ngx_adm_verified_again(uint64_t hash)
@@ -262,11 +265,11 @@ ngx_adm_verified_again(uint64_t hash)
 
 
 /*
- * Names of claims are the configuration's, which keeps one copy for all the
- * locations that share them: the same name is at the same address.
+ * Names of claims are compared by address: the configuration keeps one copy
+ * for all locations that share them.
  *
- * The end of a token is what cannot be guessed, so it is compared in
- * constant time; who knows it gains nothing by timing the rest.
+ * The end of a token is what can't be guessed, so it is compared in constant
+ * time; whoever knows that gains nothing by timing the rest.
  */
 
 static ngx_uint_t
@@ -298,7 +301,7 @@ ngx_adm_verified_same(ngx_adm_verified_t *entry, ngx_adm_verifier_t *v,
 }
 
 
-/* puts a way in front of the n that were used later than it */
+/* puts a way in front of the n that were used later */
 
 static void
 ngx_adm_verified_first(ngx_adm_verified_way_t *set, ngx_uint_t n,

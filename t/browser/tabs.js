@@ -80,12 +80,12 @@ async function tab(context, what) {
 
 // All documents at once: browsers open tabs one after the other.
 
-async function together(context, url) {
+async function together(context, url, n = 4) {
     const waiting = [];
 
     await context.route(url, route => {
         waiting.push(route);
-        if (waiting.length === 4) waiting.forEach(one => one.continue());
+        if (waiting.length === n) waiting.forEach(one => one.continue());
     });
 }
 
@@ -143,7 +143,8 @@ async function inLine(visitor, event, what) {
 }
 
 
-// A tab that has its turn to ask and does not do it is not waited for for ever.
+// A tab that has its turn to ask and does not do it is not waited for for ever; nor
+// do all others ask at once then, though they have waited for as long.
 
 async function asleep(visitor, event, what) {
     await open(event);
@@ -160,6 +161,8 @@ async function asleep(visitor, event, what) {
 
     const pages = [ await tab(context, what), await tab(context, what) ];
 
+    await context.addInitScript(() => { Math.random = () => 0.5; });
+    await together(context, room(event), 2);
     await Promise.all(pages.map(page => page.goto(room(event))));
 
     for (const page of pages) {

@@ -10,7 +10,7 @@ const room = event =>
 run(async ({ visitor }) => {
     await several(3, [
         manyOfOneAddress, visit, together, recovery, fullStorage, otherTickets,
-        inactive, inPlace, withoutScript, bothTiers, queueFirst,
+        inactive, inPlace, withoutScript, bothTiers, queueFirst, spread,
     ].map(scenario => () => scenario(visitor)));
 });
 
@@ -426,5 +426,45 @@ async function queueFirst(visitor) {
     await advance("direct", 1);
     await reaches(page, "/seats/direct", "and back, and in");
 
+    await context.close();
+}
+
+
+// Who took a ticket asks first at any moment until it is told to, and then no
+// earlier than that, unless the turn may come: those who came together do not go in
+// together.
+
+async function spread(visitor) {
+    await open("spread", 3);
+
+    const context = await visitor();
+    const page = await context.newPage();
+    const asked = [];
+
+    await page.addInitScript(() => {
+        Math.random = () => 0;
+        window.ReadableStream = undefined;
+    });
+
+    // longer than the page takes to show: the first one in 3 s of 30
+    await page.route("**/vwr-api/**", async route => {
+        const response = await route.fetch();
+        const json = await response.json();
+        asked.push(new URL(route.request().url()).pathname.split("/")[2]);
+        json.nextPoll = 30;
+        if (asked.length === 2) json.estimatedWaitRange = [4, 9];
+        return route.fulfill({ response, json });
+    });
+
+    await page.goto(config.site + room("spread"));
+    await until(() => asked.length > 1);
+    is(asked.join(), "assign,check", "it asks before it is told to, once");
+    const from = Date.now();
+
+    await until(() => asked.length > 2);
+    const took = Date.now() - from;
+    ok(took > 3000 && took < 20000, "and again when the turn may come", took);
+    await sleep(4);
+    is(asked.length, 3, "else no sooner than it is told to");
     await context.close();
 }

@@ -78,6 +78,15 @@ sub wrong ($name, $conf, @texts) {
 sub right ($name, %conf) {
     local $Test::Builder::Level = $Test::Builder::Level + 1;
 
+    # without which nginx -t warns (t/http/routes.t)
+
+    my %rest = ('admission_redis'  => 'redis://127.0.0.1:1',
+                'admission_event'  => '$arg_event');
+
+    for (grep { "@{[ %conf ]}" !~ /\b$_\b/ } sort keys %rest) {
+        $conf{http} = "$_ $rest{$_};\n" . ($conf{http} // '');
+    }
+
     my ($status, $output) = ask(%conf);
     my @lines = grep { !/syntax is ok$|test is successful$/ }
                 split /\n/, $output;

@@ -209,13 +209,22 @@ sub told ($since) {
 sub tells ($path, $wanted, $what, %opt) {
     token(($path =~ m{/(sale|all|not)\b})[0], 'ann');
 
-    my $mark = $nginx->log_mark;
-    my $response = ask($path, %opt);
-
-    wait_until { $nginx->error_log($mark) =~ /http close request|close http c/ };
-
-    my @told = told($mark);
     my ($counts, $failed, $retry, $least, $most) = ($wanted // [])->@*;
+    my ($response, @told);
+
+    # once more where the machine stood still meanwhile
+
+    for (1 .. 5) {
+        my $mark = $nginx->log_mark;
+
+        $response = ask($path, %opt);
+        wait_until {
+            $nginx->error_log($mark) =~ /http close request|close http c/
+        };
+        @told = told($mark);
+
+        last if !defined $most || @told != 1 || $told[0][1] < $most;
+    }
 
     if (!$wanted) {
         is_deeply [ grep { $_->[0] } @told ], [], "$what: counts for nothing";
@@ -239,7 +248,7 @@ tells('/one/all?status=500', [ 1, 1, 0 ], 'with backend_5xx=on it fails');
 tells("/one/sale?status=$_", [ 1, 1, 0 ], "$_ fails") for 502, 503, 504;
 tells('/one/sale?close=1', [ 1, 1, 0 ], 'a connection that is closed');
 tells('/none/sale', [ 1, 1, 0 ], 'no connection') for 1 .. 2;
-tells('/late/sale?delay=0.8', [ 1, 1, 0, 290 ], 'a time-out, with its time');
+tells('/late/sale?delay=20', [ 1, 1, 0, 290 ], 'a time-out, with its time');
 tells('/named/sale?delay=0.1', [ 1, 0, 0, 80 ], 'a named location');
 tells('/open/sale', [ 1, 0, 0 ], 'tier 1 that is open');
 
@@ -317,17 +326,23 @@ for my $case ([ 0.05, 0, 'a client that goes away' ],
 {
     my ($wait, $counts, $what) = @$case;
 
-    $mark = $nginx->log_mark;
-    my $client = Admission::HTTP->connect($port);
+    # once more where the machine stood still, so that it waited for longer
 
-    $client->send(join "\r\n", 'GET /one/sale?delay=2 HTTP/1.1', 'Host: x',
-                  'Authorization: Bearer ' . user('ann'),
-                  'X-Queue-Entry-Token: ' . token('sale', 'ann'), '', '');
-    wait_until { $nginx->error_log($mark) =~ /http upstream request/ };
-    select undef, undef, undef, $wait;
-    $client->close;
+    for (1 .. 5) {
+        $mark = $nginx->log_mark;
+        my $client = Admission::HTTP->connect($port);
 
-    wait_until { told($mark) };
+        $client->send(join "\r\n", 'GET /one/sale?delay=20 HTTP/1.1', 'Host: x',
+                      'Authorization: Bearer ' . user('ann'),
+                      'X-Queue-Entry-Token: ' . token('sale', 'ann'), '', '');
+        wait_until { $nginx->error_log($mark) =~ /http upstream request/ };
+        select undef, undef, undef, $wait;
+        $client->close;
+
+        my @told;
+        wait_until { @told = told($mark) };
+        last if $counts || !@told || $told[0][1] < 200;
+    }
     is_deeply [ map { $_->@[0, 2] } told($mark) ], [ $counts, 0 ], $what;
 }
 

@@ -137,7 +137,7 @@ counts($monitor, { %sent }, 'many of one');
 
 my $client = Admission::HTTP->connect($port);
 my $hits = $backend->hits;
-send_one($client, 'other', 'ann', '?delay=1');
+send_one($client, 'other', 'ann', '?delay=20');
 wait_until { $backend->hits > $hits } 10;
 $client->close;
 

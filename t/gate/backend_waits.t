@@ -10,6 +10,7 @@ use Admission::HTTP;
 use Admission::JWT;
 use Admission::Nginx;
 use Admission::Redis;
+use List::Util qw(max);
 
 my $binary = $ENV{TEST_NGINX_BINARY} // Admission::Nginx::nginx_binary();
 
@@ -110,9 +111,14 @@ subtest 'a body that comes slowly' => sub {
     is $most, 0, 'nobody waits for the backend';
 
     $mark = $nginx->log_mark;
+    $from = us;
     $_->send('67890') for @slow;
     ok((wait_until { told() >= 4 }), 'they have answers');
-    is_deeply [ grep { !$_->[0] || $_->[1] > 1500 || $_->[2] || !$_->[3] }
+
+    # the machine may stand still between the two
+
+    my $longest = max(1500, (us() - $from) / 1000);
+    is_deeply [ grep { !$_->[0] || $_->[1] > $longest || $_->[2] || !$_->[3] }
                 told() ], [],
         'which took no longer than the backend did';
 };

@@ -200,7 +200,7 @@ SKIP: {
     my $slept = stopwatch;
     my $start = time;
     sleep 0.3;
-    cmp_ok $slept->(), '>', 0.25, 'who sleeps wants no processor';
+    cmp_ok $slept->() + stood($start), '>', 0.25, 'who sleeps wants no processor';
     cmp_ok $slept->($start), '<', 0.01, 'and not longer than that';
 
     # one that has other things to do: somebody else waits for it, who works
@@ -241,11 +241,33 @@ SKIP: {
         $sum > $most->(%now) + 0.5;
     } 20;
     ok $beyond, 'several wait at once';
-    cmp_ok $took, '>=', $time - $start - $most->(Admission::Test::waits()),
-        'no more is left out than one of them waited';
+    cmp_ok $took, '>=', $time - $start
+                        - max($most->(Admission::Test::waits()), stood($start, $time)),
+        'no more is left out than one of them waited, or the machine stood still';
 
     write_file(test_dir . '/worked', '');
     $_->wait_exit for $worker, @others;
+}
+
+
+# a machine that stands still: all of the test, that is, but who stops it
+
+{
+    watched;
+    my @all = ($$, map { $_->{pid} } processes($$));
+    my ($start, $took) = (time, stopwatch);
+    my $stops = Admission::Process->start(name => 'stops', code => sub {
+        kill STOP => @all;
+        sleep 0.5;
+        kill CONT => @all;
+    });
+    ok $stops->wait_exit, 'stopped, and continued';
+    $stops->{finished} = 1;
+
+    my $end = time;
+    cmp_ok stood($start, $end), '>', 0.4, 'which is known afterwards';
+    cmp_ok $took->($end), '<=', $end - $start - 0.4, 'and not counted';
+    cmp_ok standstill, '>', 0.4, 'the longest time';
 }
 
 

@@ -35,7 +35,7 @@ $faults->at(17, 'the master is demoted', sub {
     $redis->cmd('REPLICAOF', '127.0.0.1', $replica->port);
     $behind->lead($replica);
     $faults->watch(promoted => sub { 1 });
-}, outage => 3);
+}, outage => 3, when => sub { $redis->cmd('CLIENT', 'LIST') =~ /user=tickets/ });
 
 $faults->run;
 

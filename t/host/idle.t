@@ -10,7 +10,7 @@ use Time::HiRes qw(sleep time);
 
 plan(skip_all => 'no /proc/PID/status') if !-r "/proc/$$/status";
 
-my $site = Admission::Site->start(workers => 3);
+my $site = Admission::Site->start(workers => 3, timeout => '5s');
 my $nginx = $site->nginx;
 
 is($site->call(0, 'ann', POST => 'check')->status, 200, 'it works');

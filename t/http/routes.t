@@ -135,8 +135,10 @@ END
 # warnings, without what stands before and after them in each
 
 sub warnings (%conf) {
+    my $redis = $conf{redis} // 'admission_redis redis://127.0.0.1:1;';
+
     my ($status, $output) = Admission::Nginx->conf_test(
-        http => "$secrets\n" . ($conf{http} // ''),
+        http => "$secrets\n$redis\n" . ($conf{http} // ''),
         server => $conf{server});
     my @lines = grep { !/syntax is ok$|test is successful$/ }
                 split /\n/, $output;
@@ -215,7 +217,9 @@ END
         "nor where the server has $_" for 'auto', 'off';
     is warnings(server => "$who $bare location /shop/ { admission_tier2 on; }"),
         '', 'nor beside tier 2 alone';
-    is warnings(server => "admission_user visitor; $bare $gated"), '',
+    is warnings(server => "admission_user visitor; $bare $gated
+                           location /n/ { admission_event \$arg_e;
+                                          admission_tier2 on; }"), '',
         'nor where no request names an event';
     is warnings(server => "$who $bare location /vwr/ {
                            admission_tier1 auto; admission_page tier1; }"),
@@ -290,8 +294,9 @@ subtest 'calls that have no location' => sub {
     like $output, $operators, 'operators\', by a role';
 
     ($status, $output) = Admission::Nginx->conf_test(
-        http => join("\n", map { "admission_secret $_ $secret{$_};" }
-                           qw(tier1 tier2)),
+        http => join("\n", 'admission_redis redis://127.0.0.1:1;',
+                     map { "admission_secret $_ $secret{$_};" }
+                         qw(tier1 tier2)),
         server => "$who $queue");
     unlike $output, qr/warn/, 'where nobody can be one there need be none';
 
@@ -303,6 +308,62 @@ END
     is warnings(server => "$who $both location /q/ { admission_queue_api;
                            if (\$arg_x) { break; } }"), '',
         'what "if" encloses is no other location';
+};
+
+
+
+subtest 'gates without Redis, and without an event' => sub {
+    my $redis = qr/\[warn\].*there\ is\ no\ "admission_redis".*\ get\ 503.*
+                   \ lets\ all\ requests\ pass$/x;
+
+    like warnings(server => "$who $_", redis => ''), $redis, "no Redis: $_"
+        for $gated, "$both location /q/ { admission_queue_api; }",
+            'location /r/ { admission_vwr_api; }',
+            'location /a/ { admission_admin_api; }';
+    is warnings(server => "$who $_", redis => ''), '', "needs none: $_"
+        for 'location /l/ { admission_rate_limit all rate=1r/s; }',
+            'location /g/ { admission_tier2 on; }',
+            'location /m/ { admission_metrics; }', '';
+
+    my $user = 'admission_user visitor;';
+    my $what = sub ($tier, $name) {
+        qr/\[warn\].*"admission_$tier"\ of\ location\ "\Q$name\E"\ of\ the\ server
+           \ in\ \S+:\d+\ has\ no\ "admission_event"\ here\ or\ above:/x;
+    };
+    my $denies = qr/ it denies all requests; say which event/;
+    my $passes = qr/ it lets all requests pass; say which event/;
+    my $named = 'location /n/ { admission_event $arg_e; }';
+
+    for (qw(auto on)) {
+        like warnings(server => "$user location /s/ { admission_tier1 $_; }"),
+            qr{${\ $what->('tier1', '/s/') }$passes}, "tier 1 $_: open";
+        like warnings(server => "$user location /s/ {
+                                 admission_tier1 $_ event=required; }"),
+            qr{${\ $what->('tier1', '/s/') }$denies}, 'or shut';
+    }
+
+    like warnings(server => "$user admission_tier1 auto; location /s/ { }"),
+        qr{${\ $what->('tier1', '/s/') }$passes}, 'inherited';
+    is warnings(server => "$user admission_tier1 auto; location /s/ { }
+                           $named"), '', 'which others have an event for';
+    is warnings(server => "$user admission_tier1 auto; $named"), '',
+        'a server is as its locations';
+
+    like warnings(server => "$user location /s/ { admission_tier2 on; } $named"),
+        qr{${\ $what->('tier2', '/s/') }$denies}, 'tier 2: shut';
+    is warnings(server => "$user location /s/ { admission_tier2 $_; }"), '',
+        "tier 2 $_"
+        for 'on event=any', '$arg_t', 'off';
+    my ($status, $output) = Admission::Nginx->conf_test(
+        server => 'location /s/ { admission_tier1 on; }');
+    like $output, qr{"admission_tier1"\ needs\ "admission_secret\ tier1";
+                     \ there\ is\ none\ in\ location\ "/s/"\ of\ the\ server
+                     \ in\ \S+:\d+,\ nor\ above}x,
+        'what it needs is told with the place';
+
+    is warnings(server => "$user location /s/ { admission_event \"\";
+                                                admission_tier2 on; }"), '',
+        'none is meant';
 };
 
 done_testing;

@@ -201,6 +201,11 @@ subtest 'without Redis' => sub {
     is($m->status, 200, 'metrics');
     unlike($m->body, qr/^nginx_admission_state_age_seconds/m,
            'no age, which an alert would take for that of a Redis that is down');
+
+    $nginx = Admission::Nginx->start(server => $server
+        . 'location /a/ { admission_admin_api; }');
+    is(reasons($nginx->port), '503 redis_never_heard',
+       'not where a location is of no use without');
 };
 
 

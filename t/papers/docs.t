@@ -243,8 +243,8 @@ for my $cookie ($code =~ /_cookie_default\("([\w-]+)"/g) {
 
 my $names = join ' ', map { read_file("$root/lua/$_.lua")
                             =~ /^-- keys: (.*)/mg }
-                      qw(queue_state_lib notice vwr_assign vwr_step follow hold
-                         come_lib);
+                      qw(queue_state_lib queue_step notice vwr_assign vwr_step
+                         follow hold come_lib);
 my %named = map { ("{E}:$_" => 1) } split ' ', $names;
 my @keys = keys %named;
 my @rows = map { /`([^`]+)`/g }

@@ -19,7 +19,7 @@ srand $seed;
 note "TEST_SEED=$seed";
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 2, event => 'crowd', timeout => '2s',
+    instances => 2, workers => 2, event => 'crowd', timeout => '5s',
     events => 'default threshold=0 seen_ttl=1h admit_batch=10;',
     server => 'location = /metrics { admission_metrics; }');
 my $redis = $site->redis;
@@ -193,15 +193,24 @@ for my $i (0, 1) {
     });
 }
 
-$swarm->run(timeout => 3.5, until => sub { 0 });
+sub views () {
+    my $views = 0;
+    $views += metrics($_)->sum('queue_view_polls_total') // 0 for @ports;
+    return $views;
+}
+
+# counters of a worker that is killed stay in the zone; a busy machine takes longer
+
+for (1 .. 60) {
+    $swarm->run(timeout => $_ == 1 ? 3.5 : 1, until => sub { 0 });
+    last if views() > 200;
+}
 $over = 1;
 $swarm->run(timeout => 10, until => sub { !$swarm->pending });
 
 is_deeply \@wrong, [], 'nobody who waits is told anything else';
 
-my $views = 0;
-$views += metrics($_)->sum('queue_view_polls_total') for @ports;
-cmp_ok $views, '>', 200, 'most polls were answered by hosts';
+cmp_ok views(), '>', 200, 'most polls were answered by hosts';
 note join ', ', map { "$n{$_} $_" } sort keys %n;
 
 

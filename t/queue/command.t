@@ -54,15 +54,15 @@ my $nginx = Admission::Nginx->start(
               map { uc $_ => $peer{$_}->port } keys %peer },
     http => <<"END",
     admission_zone    admission:1m;
-    admission_redis   %%REDIS%% timeout=2s;
+    admission_redis   %%REDIS%% timeout=5s;
     admission_secret  tier1 tier1-secret-of-the-test-0123456789;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user_secret;
 
     admission_events {
 @{[ map "        event$_  threshold=100 slots=1000;\n", 0 .. 9 ]}
-        short    threshold=100 slots=1000 active_ttl=2s session_max=2s
-                 token_ttl=2s;
+        short    threshold=100 slots=1000 active_ttl=4s session_max=4s
+                 token_ttl=4s;
     }
 
     map \$uri \$event_id { ~/(?<id>event[0-9]+|short)  \$id; }
@@ -165,12 +165,14 @@ for my $kind (@kinds) {
 subtest 'two tabs' => sub {
     my $event = 'event' . ++$events;
     my $token = token($event, 'a');
-    my $swarm = Admission::Swarm->new(connections => 8);
+    my $swarm = Admission::Swarm->new(connections => 8, timeout => 30);
     my ($told, %code) = (0);
+
+    # all have come to the backend before the first has its answer
 
     for my $n (1 .. 8) {
         $swarm->request($port, 'GET',
-            "/buy/$event$command;seats=3&delay=0.3",
+            "/buy/$event$command;seats=3&delay=3",
             { headers => [ 'X-Queue-Entry-Token' => $token,
                            Authorization => 'Bearer '
                                . user_token($user_secret, userId => 'a') ] },
@@ -261,7 +263,7 @@ subtest 'subrequests' => sub {
 
 subtest 'too late' => sub {
     my $token = token('short', 'a');
-    my $r = buy('buy', 'short', 'a', $token, "$command;seats=2&delay=3");
+    my $r = buy('buy', 'short', 'a', $token, "$command;seats=2&delay=5");
     is $r->status, 200, 'the backend took its time';
     sold_is('short', 2, 'it counts');
     is buy('buy', 'short', 'a', $token, $command)->status, 403,

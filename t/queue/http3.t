@@ -26,7 +26,7 @@ my ($chain, $key) = ($cert->cert, $cert->key);
 my $port = free_port;       # of UDP: nobody can connect to it
 
 my $site = Admission::Site->start(
-    workers => 1,
+    workers => 1, timeout => '5s',
     events => 'default threshold=1 admit_interval=200ms;',
     server => 'location = /metrics { admission_metrics; }',
     http => <<END);

@@ -113,7 +113,7 @@ subtest 'the wait is what the API tells' => sub {
 sub host (%opt) {
     return Admission::Nginx->start(workers => 2, http => <<END,
     admission_zone    admission:4m;
-    admission_redis   @{[ $redis->url ]} timeout=2s;
+    admission_redis   @{[ $redis->url ]} timeout=5s;
     admission_secret  tier1 $tier1;
     admission_secret  tier2 $tier2;
     admission_secret  user  $user;
@@ -124,7 +124,7 @@ sub host (%opt) {
         many     threshold=0 max_queue=50;
         race     threshold=0 max_queue=40;
         slow     threshold=0 max_wait=1s;
-        closed   threshold=1 max_queue=0 active_ttl=2s session_max=2s;
+        closed   threshold=1 max_queue=0 active_ttl=5s session_max=5s;
         big      threshold=0 max_queue=2500;
     }
 END
@@ -196,7 +196,11 @@ subtest 'refused, and let in when there is room' => sub {
     ok knows($_, 'few'), "host $_ knows" for 0, 1;
 
     # by users without any cookie, who are in line, or in, by this host or
-    # another
+    # another, which hears of them by its steps
+
+    ok wait_until {
+        !grep { join_as(1, $_, 'few')->status != 200 } qw(w1 w2 w3 w4 w5 in1 in2)
+    }, 'host 1 has heard of all';
 
     for my $i (0, 1) {
         is join_as($i, "w$_", 'few')->json->{position}, $_,
@@ -327,7 +331,7 @@ subtest 'no line at all' => sub {
     is join_as(0, 'b', 'closed')->json->{code}, 'QUEUE_FULL', 'none waits';
 
     my $r;
-    ok wait_until { ($r = join_as(0, 'b', 'closed'))->status == 200 } 10;
+    ok wait_until { ($r = join_as(0, 'b', 'closed'))->status == 200 } 20;
     is $r->json->{status}, 'active', 'the slot ends: the next is in';
     is size('closed'), 0, 'nobody ever waited';
 };

@@ -17,7 +17,7 @@ my $ko = "점검으로 입장이 10분 늦어집니다.";
 my $en = 'Entry is 10 minutes late.';
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default threshold=1 vwr_rate=0;
                concert threshold=1 vwr_rate=0;
                full threshold=0 max_queue=0 vwr_max_queue=0 vwr_rate=0

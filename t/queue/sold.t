@@ -11,7 +11,7 @@ use Admission::Metrics;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default threshold=10 slots=3 vwr_rate=0;',
     server => <<'END');
         location /dry/queue/       { admission_dry_run on;

@@ -37,7 +37,7 @@ sub is_in ($m) { return $m->{status} eq 'active' }
 my $brief = Admission::Stream->open(
     $site->port(0), '/api/queue/stream/concert',
     bearer => user_token($Admission::Site::SECRETS{user}, userId => 'gus',
-                         exp => int(time) + 3));
+                         exp => int(time) + 6));
 
 ok $brief->message, 'of a user whose token ends soon';
 ok $brief->ended(15), 'the stream ends with it';

@@ -255,7 +255,7 @@ $migrating = migrating($importing->port);
 $nginx = start($migrating->url =~ s{//}{//:secret@}r, 'timeout=1s');
 
 is joins($nginx)->status, 503, 'too late';
-my $others_are = wait_until { joins($nginx); evals($importing) } 20;
+my $others_are = wait_until { joins($nginx); evals($importing) } 60;
 ok $others_are, 'others are in time';
 is_deeply [ lone_at_last($importing) ], [],
     'no ASKING without its call here';

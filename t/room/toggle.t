@@ -13,7 +13,7 @@ use Admission::JWT;
 use Admission::Nginx;
 use Admission::Process;
 use Admission::Redis;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 use constant { RELOADS => 8, CLIENTS => 3, KEPT => 10, WORKERS => 2 };
 
@@ -51,8 +51,8 @@ is get($port, "/api/seats/\U$always")->status, 401,
 
 # who is in, and who has a number: neither may be lost
 
-is post($port, "/api/queue/check/$toggled", bearer => $user)->json->{status},
-    'active', 'a user is in';
+is answered { post($port, "/api/queue/check/$toggled", bearer => $user) }
+    ->json->{status}, 'active', 'a user is in';
 
 my $ticket;
 wait_until {
@@ -75,7 +75,7 @@ my $with = under_load($port, sub {
         write_file($list, $gated ? $on : $off);
 
         my $old = $example->nginx;
-        my $start = time;
+        my $watch = stopwatch;
 
         $old->signal('HUP');
 
@@ -84,7 +84,7 @@ my $with = under_load($port, sub {
             get($port, "/events/$toggled")->status == $want
         }, 10), "reload $n: " . ($gated ? 'gated' : 'open');
 
-        push @took, time - $start;
+        push @took, $watch->();
         settled($old);
 
         # by none but the new list now
@@ -129,8 +129,8 @@ for ([ 'with the module', $with ], [ 'without', $without ]) {
         "$name: a worker that leaves costs a client one connection";
 }
 
-is post($port, "/api/queue/check/$toggled", bearer => $user)->json->{status},
-    'active', 'who was in is in';
+is answered { post($port, "/api/queue/check/$toggled", bearer => $user) }
+    ->json->{status}, 'active', 'who was in is in';
 is get($port, "/vwr-api/check/$toggled/$ticket->{requestId}",
        headers => [ 'x-admission-visitor' => $ticket->{visitor} ])
        ->json->{position}, $ticket->{position}, 'a number is the same';

@@ -334,7 +334,7 @@ is jwt_decode($r->json->{token})->{uid},
 
 # ---- polls cost Redis nothing
 
-my $answered = 0;
+my ($answered, $asking) = (0, Time::HiRes::time);
 my $stats = $redis->stats_of(sub {
     my $connection = Admission::HTTP->connect($port);
 
@@ -346,9 +346,18 @@ my $stats = $redis->stats_of(sub {
     }
 });
 is $answered, 3000, '3,000 polls';
+
+# which has some dozens a second
+
+$asking = Time::HiRes::time - $asking;
 my $sum = 0;
 $sum += $stats->{$_} // 0 for qw(evalsha eval get hget);
-cmp_ok $sum, '<', 500 * slow, 'commands for 3,000 polls are the schedule\'s';
+SKIP: {
+    skip sprintf('the machine was too slow: %.0f s', $asking), 1
+        if $asking > 40;
+    cmp_ok $sum, '<', 400 + 50 * $asking,
+        'commands for 3,000 polls are the schedule\'s';
+}
 note json_encode($stats);
 
 $redis->sigstop;

@@ -13,6 +13,7 @@ use Admission::Waiting;
 my %secret = %Admission::Site::SECRETS;
 
 my $site = waiting_site(
+    timeout => '5s',
     events => 'default threshold=1 vwr_rate=0;
                open vwr=off;
                short vwr_rate=0 token_ttl=4s session_max=12s;',
@@ -242,6 +243,7 @@ ok !(renewed('/free/', iat => $now - 500, exp => $now + 10, adm => undef))[0],
     'a token of an older issuer is not renewed';
 
 my $room = operator($site, GET => 'status/short')->json;
+$now = time;
 ($new, $r) = renewed('/public/', sub => 'short', act => $room->{activation},
                      iat => $now - 3, exp => $now + 1,
                      adm => $now * 1_000_000);
@@ -301,8 +303,8 @@ is joins('y')->json->{status}, 'queued', 'nobody needs it while inactive';
 $site->redis->sigstop;
 
 my $dark = Admission::Nginx->start(
-    workers => 1, http => $site->http, server => $site->server,
-    vars => {});
+    workers => 1, http => $site->http =~ s/timeout=5s/timeout=1s/r,
+    server => $site->server, vars => {});
 
 for my $case ([ '/events/', 200 ], [ '/on/', 403 ]) {
     $r = get($dark->port, $case->[0]);
@@ -335,8 +337,7 @@ is get($dark->port, '/events/')->status, 403, 'Redis is back';
 
 for (1 .. 5) {
     my $fresh = Admission::Nginx->start(
-        workers => 1, http => $site->http =~ s/timeout=1s/timeout=5s/r,
-        server => $site->server);
+        workers => 1, http => $site->http, server => $site->server);
     is get($fresh->port, '/events/')->status, 403, 'the first request';
     is get($fresh->port, '/on/')->status, 403, 'and';
     is get($fresh->port, '/named/never-heard-of')->status, 200, 'of another';

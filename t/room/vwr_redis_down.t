@@ -23,7 +23,8 @@ my $redis = $site->redis;
 sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
 sub status ($i) { return get($site->port($i), '/vwr-api/status/concert')->json }
 
-operator($site, POST => 'activate/concert');
+is answered { operator($site, POST => 'activate/concert') }->status, 200,
+    'a waiting room';
 wait_until { status(1)->{isActive} };
 
 

@@ -10,7 +10,8 @@ use Admission::Redis;
 use Admission::Rooms;
 use Admission::Swarm;
 use Admission::Waiting;
-use Time::HiRes qw(sleep);
+use List::Util qw(max);
+use Time::HiRes qw(sleep time);
 
 my $timeout = 3 * slow;
 my $takes = 0.7 * $timeout;
@@ -44,8 +45,6 @@ my $site = waiting_site(workers => 1, redis => $slow,
 operator($site, POST => 'activate/concert');
 is assign($site, 0, {})->json->{position}, 1, 'a ticket';
 
-write_file(test_dir . '/slow', '');
-
 my $swarm = Admission::Swarm->new(timeout => 5 * $timeout);
 my (%answer, %took);
 
@@ -57,37 +56,70 @@ sub begin ($who, @headers) {
                                $answer{$who} = $r; });
 }
 
-sub ask ($who) {
-    begin($who);
-    $swarm->run(until => sub { asked() || $answer{$who} }, timeout => 5);
-}
-
 sub asked () {
-    return 1 < grep { $_->[2] eq $assign } grep { @$_ > 2 } $slow->commands;
+    return scalar grep { $_->[2] eq $assign } grep { @$_ > 2 } $slow->commands;
 }
 
-ask('first');
-ok asked(), 'the first is under way';
+# With a Redis that is slow, up to when so many are answered.  What takes that much
+# of the time takes all of it on a machine that stands still: then once more.
 
-begin('second');
-$swarm->run(until => sub { 2 == keys %answer }, timeout => 5 * $timeout);
+my ($seen, $stood) = (time, 0);
 
-is $answer{first}->status, 200, 'which is answered';
-is $answer{second}->json->{code}, 'UNAVAILABLE',
-    'the second has waited long enough behind it';
-cmp_ok $took{second}, '<', 1.25 * $timeout, 'no longer than that';
-cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
+sub look () {
+    $stood = max($stood, time - $seen);
+    $seen = time;
+    $swarm->timer(0.05, \&look);
+}
+
+sub slowly ($n, $code) {
+    look();
+
+    for (1 .. 5) {
+        ok((wait_until { assign($site, 0, {})->status == 200 }), 'Redis is there');
+
+        write_file(test_dir . '/slow', '');
+        ($seen, $stood) = (time, 0);
+        %answer = ();
+        $code->();
+        $swarm->run(until => sub { $n == keys %answer },
+                    timeout => 5 * $timeout);
+        unlink test_dir . '/slow';
+
+        last if $stood < 0.1 * $timeout;
+        note sprintf 'the machine stood still for %.1f s', $stood;
+    }
+}
+
+slowly(2, sub {
+    my $before = asked();
+
+    begin('first');
+    $swarm->run(until => sub { asked() > $before || $answer{first} }, timeout => 5);
+    ok asked() > $before, 'the first is under way';
+    begin('second');
+});
+
+SKIP: {
+    skip 'the machine stood still each time', 4 if $stood > 0.1 * $timeout;
+
+    is $answer{first}->status, 200, 'which is answered';
+    is $answer{second}->json->{code}, 'UNAVAILABLE',
+        'the second has waited long enough behind it';
+    cmp_ok $took{second}, '<', 1.25 * $timeout, 'no longer than that';
+    cmp_ok $answer{second}->header('Retry-After'), '>=', 1, 'with Retry-After';
+}
 
 # the same key twice: the second waits for the first, and no longer either
 
-delete @answer{qw(first second)};
-
-begin($_, 'Idempotency-Key' => 'k' x 16) for qw(first second third);
-
-$swarm->run(until => sub { 3 == keys %answer }, timeout => 5 * $timeout);
-cmp_ok $took{$_}, '<', 1.25 * $timeout, "$_: in time" for sort keys %answer;
-
-unlink test_dir . '/slow';
+slowly(3, sub {
+    state $n = 0;
+    my $key = sprintf 'key-of-a-call-%04d', ++$n;
+    begin($_, 'Idempotency-Key' => $key) for qw(first second third);
+});
+SKIP: {
+    skip 'the machine stood still each time', 3 if $stood > 0.1 * $timeout;
+    cmp_ok $took{$_}, '<', 1.25 * $timeout, "$_: in time" for sort keys %answer;
+}
 
 my $last;
 ok((wait_until { $last = assign($site, 0, {}); $last->status == 200 } 10),

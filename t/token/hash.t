@@ -43,22 +43,31 @@ for my $try (1 .. 3) {
 }
 
 # 10 for each of 512 places; the sum of squares is more than that by chance once in
-# 10^12 times
+# 10^12 times.  Of ids that differ in few bytes a key in ten thousand makes more of
+# it: of five keys that is the one in the middle once in 10^10 times.
 
 for my $format ('%d', 'user-%d', 'user-%012d', '%08x-0000-4000-8000-000000000000',
                 'a%d@example.com', '3f0c2b1e-0000-4000-8000-%012d')
 {
-    my $key = join '', map { chr int rand 256 } 1 .. 16;
-    write_file("$dir/input", $key . join '', map { sprintf "$format\n", $_ }
-                                             1 .. 5120);
-    my (undef, $hashes) = run('sh', '-c', "'$dir/hash' quick < '$dir/input'");
-    my @n = (0) x 512;
+    my @sums;
 
-    $n[$_ % 512]++ for split /\n/, $hashes;
+    for (1 .. 5) {
+        my $key = join '', map { chr int rand 256 } 1 .. 16;
+        write_file("$dir/input", $key . join '', map { sprintf "$format\n", $_ }
+                                                 1 .. 5120);
+        my (undef, $hashes) = run('sh', '-c',
+                                  "'$dir/hash' quick < '$dir/input'");
+        my @n = (0) x 512;
 
-    my $sum = 0;
-    $sum += ($_ - 10) ** 2 / 10 for @n;
-    cmp_ok $sum, '<', 511 + 9 * sqrt(2 * 511), "$format: as by chance";
+        $n[$_ % 512]++ for split /\n/, $hashes;
+
+        my $sum = 0;
+        $sum += ($_ - 10) ** 2 / 10 for @n;
+        push @sums, $sum;
+    }
+
+    cmp_ok +(sort { $a <=> $b } @sums)[2], '<', 511 + 9 * sqrt(2 * 511),
+        "$format: as by chance";
 }
 
 # Pairs of texts of which one word makes up for what differs in the one before, where

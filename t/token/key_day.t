@@ -315,22 +315,32 @@ my %end = (
 
 for my $who (sort keys %end) {
     subtest "from $who" => sub {
-        service(@key{qw(first)});
-        later(700);
-        is_in_the_end('first', 'keys without the third');
+        my $said;
 
-        service(@key{qw(first third)});
-        later(15);
-        kill STOP => $idp->{process}->pid;
+        # once more where the machine stood still: a wait is for 5 s
 
-        my ($http, $worker) = asks;
-        select undef, undef, undef, 3;      # the other's wait ends so much later
-        my $waits = waits($worker);
+        for (1 .. 5) {
+            service(@key{qw(first)});
+            later(700);
+            is_in_the_end('first', 'keys without the third');
 
-        $end{$who}->($http, $worker);
-        kill CONT => $idp->{process}->pid;
+            service(@key{qw(first third)});
+            later(15);
+            kill STOP => $idp->{process}->pid;
 
-        is $waits->response->header('X-Id'), 'third', 'the answer';
+            my ($http, $worker) = asks;
+            select undef, undef, undef, 3;  # the other's wait ends so much later
+            my $start = time;
+            my $waits = waits($worker);
+
+            $end{$who}->($http, $worker);
+            kill CONT => $idp->{process}->pid;
+
+            my $took = time - $start;
+            $said = $waits->response->header('X-Id');
+            last if defined $said || $took < 3;
+        }
+        is $said, 'third', 'the answer';
     };
 }
 

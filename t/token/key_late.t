@@ -82,8 +82,9 @@ sub said ($c) {
 
 # whether nothing has come, though what is asked after it was answered
 
-sub waits ($c) {
-    is $c->fill(time + 1), 'timeout', 'it waits on';
+sub wait_on (@c) {
+    my $end = time + 1;
+    is $_->fill($end), 'timeout', 'it waits on' for @c;
 }
 
 
@@ -100,7 +101,7 @@ for my $late ([ 200, 'first' ], [ 500 ]) {
         my $second = question();
 
         answer($first, @$late);
-        waits($_) for @others;
+        wait_on(@others);
 
         answer($second, 200, 'first', 'second');
         is said($_), 'second', 'it has the answer to its own question'

@@ -69,12 +69,12 @@ sub measure ($self, $us, $user, %of) {
     }
 
     $sums->{requests}++;
-    $window->{requests}++;
     $self->{waited}{$user} += ($of{ms} - 500) / 500 if ($of{ms} // 0) > 500;
 
     my $one = $window->{users}{$user} //= { counted => 0 };
 
-    $sums->{users}++ if !$one->{seen}++;
+    $sums->{users}++ if !$one->{seen};
+    $one->{seen}++, $window->{requests}++ if ($one->{seen} // 0) < 100;
     return if $one->{counted} * 20 > $window->{requests} - $one->{seen};
 
     $one->{counted}++;

@@ -221,6 +221,7 @@ sub request ($self, $method, $path, %opt) {
 
     $response->{error} ||= $error if !$response->status;
     $response->{time} = time - $start;
+    $response->{sent} = $start;
     return $response;
 }
 
@@ -332,6 +333,14 @@ sub body ($self)    { return $self->{body} }
 sub raw ($self)     { return $self->{raw} }
 sub error ($self)   { return $self->{error} }      # undef if there was none
 sub time ($self)    { return $self->{time} }       # seconds it took
+
+
+# Those in which the machine did not stand still, where that is `watched`.
+
+sub net ($self) {
+    my ($sent, $time) = @$self{qw(sent time)};
+    return $time - Admission::Test::stood($sent, $sent + $time);
+}
 
 
 # [[name, value], ...] as they came

@@ -52,7 +52,7 @@ sub start ($class, %opt) {
 
     wait_until {
         (!$opt{daemon} && !$self->{process}->alive) || $self->serves
-    } 10;
+    } 20;
 
     croak 'nginx did not start: ' . $self->error_log if !$self->serves;
 
@@ -111,10 +111,10 @@ sub old_worker_pids ($self) {
 # Applies a changed configuration (the options of start that change) or the
 # same one again.  Returns when the new workers serve and the old ones are
 # gone; `wait => 0` does not wait for the latter, `wait => seconds` for so
-# long, 10 by default.  Croaks if that does not happen.
+# long, 20 by default.  Croaks if that does not happen.
 
 sub reload ($self, %opt) {
-    my $wait = delete $opt{wait} // 10;
+    my $wait = delete $opt{wait} // 20;
     my %old = map { $_ => 1 } $self->worker_pids;
 
     $self->configure(%opt) if %opt;
@@ -132,7 +132,7 @@ sub reload ($self, %opt) {
 }
 
 
-sub wait_old_workers ($self, $wait = 10, @pids) {
+sub wait_old_workers ($self, $wait = 20, @pids) {
     @pids = $self->old_worker_pids if !@pids;
 
     wait_until { !grep { alive($_) } @pids } $wait
@@ -147,7 +147,7 @@ sub kill_worker ($self, $signal = 'KILL', $pid = ($self->worker_pids)[0]) {
 
     wait_until {
         !alive($pid) && $self->{workers} == $self->worker_pids
-    } 10 or croak "worker $pid was not replaced";
+    } 20 or croak "worker $pid was not replaced";
 
     $self->allow(qr/worker process $pid exited on signal/);
 }
@@ -159,11 +159,11 @@ sub upgrade ($self) {
     my $old = $self->pid;
 
     $self->signal('USR2');
-    wait_until { $self->pid != $old && $self->worker_pids } 10
+    wait_until { $self->pid != $old && $self->worker_pids } 20
         or croak 'no new master: ' . $self->error_log;
 
     kill QUIT => $old;
-    wait_until { !alive($old) } 10 or croak "master $old does not quit";
+    wait_until { !alive($old) } 20 or croak "master $old does not quit";
 }
 
 
@@ -187,7 +187,7 @@ sub kill9 ($self) {
     $self->{process}{finished} = 1;
 
     kill KILL => @pids;
-    wait_until { !grep { alive($_) } @pids } 10
+    wait_until { !grep { alive($_) } @pids } 20
         or croak 'nginx was not killed';
 }
 
@@ -198,7 +198,7 @@ sub start_again ($self) {
     $self->launch;
     $self->{stopped} = 0;
 
-    wait_until { $self->serves } 10
+    wait_until { $self->serves } 20
         or croak 'nginx did not start: ' . $self->error_log;
 }
 

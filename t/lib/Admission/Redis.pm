@@ -111,7 +111,7 @@ sub launch ($self) {
     wait_until {
         !$self->{process}->alive
             || ($self->try('PING'))[1] !~ /connect|LOADING/
-    } 10;
+    } 20;
 
     croak 'redis-server did not start: ' . $self->{process}->output
         if !$self->{process}->alive;

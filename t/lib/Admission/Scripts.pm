@@ -189,15 +189,21 @@ sub join_all ($self, @users) {
 }
 
 
-# The first step after the next time that people are let in.
+# The first step after the next time that people are let in: "position" is how many
+# were by then, since the first one here may have come late enough for that.
 
 sub next_step ($self) {
     my $answer = $self->step;
     my $slot = sub ($us) { int($us / 1000 / $self->{admit_interval}) };
     my $from = $slot->($answer->{us});
+    my $in = $answer->{position};
 
-    wait_until { $answer = $self->step; $slot->($answer->{us}) > $from };
-    return $answer;
+    wait_until {
+        $answer = $self->step;
+        $in += $answer->{position};
+        $slot->($answer->{us}) > $from
+    };
+    return { %$answer, position => $in };
 }
 
 

@@ -9,7 +9,8 @@
 # What was seen is in
 #     passed    [[when, how it came: 'unseen' or its position], ...]
 #     shown     [[when it began, when it was told], ...] of those who saw the page
-#     samples   what Redis had: {at, us, next, serving, seen}, ten times a second
+#     samples   what Redis had: {at, us, next, serving, seen, updated}, ten times a
+#               second
 #     failed    answers that should not be
 
 package Admission::StandbyCrowd;
@@ -42,14 +43,14 @@ sub sample ($self) {
     my $redis = $self->{site}->redis;
     my ($time, $room) = eval { $redis->pipeline(
         [ 'TIME' ], [ 'HMGET', "{$self->{event}}:vwr",
-                      qw(next serving seen) ]) };
+                      qw(next serving seen updated) ]) };
 
     if (ref $room) {
         push $self->{samples}->@*, {
             at => time, us => $time->[0] * 1e6 + $time->[1],
             passed => scalar $self->{passed}->@*,
             next => $room->[0] // 0, serving => $room->[1] // 0,
-            seen => $room->[2] // 0 };
+            seen => $room->[2] // 0, updated => $room->[3] // 0 };
     }
     $self->{swarm}->timer(0.1, sub { $self->sample });
 }
@@ -129,7 +130,9 @@ sub take ($self, $who) {
             return $self->{swarm}->timer(0.5, sub { $self->take($who) });
         }
         @$who{qw(ticket position)} = @$ticket{qw(requestId position)};
-        $self->check($who);
+
+        # as pages do: not all who came together together
+        $self->{swarm}->timer($self->{poll} * rand, sub { $self->check($who) });
     });
 }
 

@@ -59,7 +59,7 @@ sub json ($self) {
 
 # The next message, undef if none comes in time, or the stream has an end.
 
-sub message ($self, $timeout = 10) {
+sub message ($self, $timeout = 20) {
     my $end = time + $timeout * Admission::Test::slow;
 
     while (!$self->{messages}->@*) {
@@ -78,7 +78,7 @@ sub message ($self, $timeout = 10) {
 
 # The first message that does, undef as above.
 
-sub message_that ($self, $does, $timeout = 10) {
+sub message_that ($self, $does, $timeout = 20) {
     my $end = time + $timeout * Admission::Test::slow;
 
     while (1) {
@@ -93,7 +93,7 @@ sub message_that ($self, $does, $timeout = 10) {
 
 # True if the server ends it in time; messages that come are left.
 
-sub ended ($self, $timeout = 10) {
+sub ended ($self, $timeout = 20) {
     my $end = time + $timeout * Admission::Test::slow;
 
     while (!$self->{ended}) {

@@ -22,16 +22,17 @@ use File::Spec;
 use File::Temp ();
 use IO::Socket::INET;
 use JSON::PP ();
-use List::Util qw(max min);
+use List::Util qw(max min pairs sum0);
 use POSIX ();
 use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until stopwatch slow sanitized stand_back root
+    test_dir free_port wait_until stopwatch going slow sanitized stand_back root
     sources write_file read_file read_lines run run_beside
     json_decode json_encode true false
     processes unreaped alive fd_count rss
+    watched stood standstill undisturbed
     done_testing
 );
 
@@ -130,7 +131,7 @@ sub slow () {
 # The longer it took, the less often it looks: what waits leaves the processors
 # to others, and is late by a fiftieth.
 
-sub wait_until :prototype(&;$) ($block, $timeout = 10) {
+sub wait_until :prototype(&;$) ($block, $timeout = 20) {
     my $start = time;
 
     while (1) {
@@ -145,18 +146,36 @@ sub wait_until :prototype(&;$) ($block, $timeout = 10) {
 # For how soon something is done that is done at once: what it returns says how
 # many seconds have passed since, or from then to a time.  Not those in which
 # one of the test's processes would have run, and others had the processors: of
-# the one that waited longest, since they wait at the same time.  It starts when
-# it knows how long each has waited before: others may have them meanwhile.
+# the one that waited longest, since they wait at the same time.  Nor those in
+# which the whole machine stood still, or the test.  It starts when it knows how
+# long each has waited before: others may have them meanwhile.
 
 sub stopwatch () {
+    watched();
     my %before = waits();
     my $start = time;
 
     return sub ($until = time) {
         my %now = waits();
         my $lost = max(map { $now{$_} - ($before{$_} // 0) } keys %now) // 0;
+        return max(0, $until - $start - max($lost, stood($start, $until)));
+    };
+}
 
-        return max(0, $until - $start - $lost);
+
+# For what is promised within some seconds and is looked at again and again: what it
+# returns, called at each look, says how many seconds have passed since, but for
+# what is longer than so many between two looks: there the machine stood still.
+
+sub going ($most = 0.1) {
+    my ($gone, $last) = (0, time);
+
+    return sub {
+        my $now = time;
+
+        $gone += min($now - $last, $most);
+        $last = $now;
+        return $gone;
     };
 }
 
@@ -172,6 +191,94 @@ sub waits () {
     }
 
     return %waits;
+}
+
+
+# Seconds between two times in which the whole machine stood still, or the test:
+# in which a process that only looks at the clock, 50 times a second, did not.
+# It does so since `watched` was called first, or there was a stopwatch.
+
+sub stood ($from, $until = time) {
+    return sum0 map { max(0, min($until, $_->[1]) - max($from, $_->[0])) }
+                watched($until);
+}
+
+
+# The longest of such times until now.
+
+sub standstill () {
+    return max(0, map { $_->[1] - $_->[0] } watched(time));
+}
+
+
+# What the block returns, of a run in which the machine did not stand still for as
+# long as it matters (0.2 s): others are done again, some times.
+
+sub undisturbed :prototype(&;$) ($block, $matters = 0.2) {
+    my @results;
+
+    for (1 .. 5) {
+        watched();
+        my $start = time;
+        @results = $block->();
+        last if stood($start) < $matters;
+    }
+
+    return @results;
+}
+
+
+# All of them, [from, to], until then at least.
+
+sub watched ($until = 0) {
+    state %watchman;
+    my ($file, $pid) = @{ $watchman{$$} //= [ watchman() ] };
+
+    while (alive($pid)) {
+        sysseek $file, 0, 0;
+        sysread $file, my $bytes, 1 << 20;
+        my ($seen, @times) = unpack 'd*', $bytes;
+        return pairs(@times) if defined $seen && $seen >= $until;
+        sleep 0.005;
+    }
+
+    croak 'nobody looks at the clock';
+}
+
+
+# That process, and the file in which it writes when it looked last, and what it
+# missed.  It has nothing else that is open here: what the test closes is closed.
+
+sub watchman () {
+    my ($to, $path) = File::Temp::tempfile(UNLINK => 0);
+    open my $from, '<:raw', $path or croak "$path: $!";
+    unlink $path;
+
+    my $test = $$;
+    my $pid = fork // croak "fork: $!";
+    return ($from, $pid) if $pid;
+
+    $SIG{$_} = 'DEFAULT' for qw(INT TERM HUP);
+
+    for my $fd (map { /(\d+)$/ } glob '/proc/self/fd/*') {
+        POSIX::close($fd) if $fd != fileno $to;
+    }
+
+    my ($last, $end) = (time, 8);
+
+    while (getppid == $test) {
+        sleep 0.02;
+        my $now = time;
+
+        if ($now - $last > 0.1) {
+            sysseek $to, $end, 0;
+            $end += syswrite $to, pack 'dd', $last + 0.02, $now;
+        }
+        sysseek $to, 0, 0;
+        syswrite $to, pack 'd', $last = $now;
+    }
+
+    POSIX::_exit(0);
 }
 
 

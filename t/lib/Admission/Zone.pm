@@ -84,6 +84,22 @@ sub hold ($nginx, $size) {
 }
 
 
+# A worker stands still, whose pid is returned, and has not the lock: others go on.
+
+sub stop_outside ($nginx, $size) {
+    my ($pid) = $nginx->worker_pids;
+    my $start = address($pid, $size);
+
+    while (1) {
+        kill STOP => $pid;
+        wait_until { stopped($pid) } or croak "worker $pid does not stop";
+
+        return $pid if (peek($pid, $start, 1))[0] != $pid;
+        kill CONT => $pid;
+    }
+}
+
+
 sub stopped ($pid) {
     my $stat = eval { Admission::Test::read_file("/proc/$pid/stat") } // '';
     return $stat !~ /^.*\) [^TZX] /s;
