@@ -218,6 +218,17 @@ for my $case ([ 'a pause', sub ($crowd) {
                     $crowd->{wrong} = [];
                     return 20;
                 } ],
+              [ 'a restart', sub ($crowd) {
+                    $crowd->room->admin('restart');
+                    $crowd->{$_} = {} for qw(who due);
+                    $crowd->{$_} = [] for qw(come trail);
+                    $crowd->{served} = 0;
+                    # those who hold a ticket of before have none
+                    @$_{qw(turns asks bits)} = ({}, {}, {})
+                        for $crowd->{hosts}->@*;
+                    $crowd->take($RATE * 100, sub { rand() < 0.5 ? undef : {} });
+                    return 20;
+                } ],
               [ 'an advance by hand', sub ($crowd) {
                     $crowd->room->admin('advance', 2 * $RATE);
                     return 20;
