@@ -369,6 +369,8 @@ our @CASES = (
                            { for => 40, capacity => 120, kill => 1 } ],
 
     # the rest is harder
+    [ 'stands still',      {}, { for => 30 }, { for => 1, capacity => 0 },
+                           { for => 29, capacity => 240 } ],
     [ 'half, slow to come', { lag => 2000 }, { for => 40 },
                            { for => 60, capacity => 120 },
                            { for => 60, capacity => 240 } ],
