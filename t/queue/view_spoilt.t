@@ -222,4 +222,50 @@ subtest 'replicas' => sub {
     is $replica->cmd('EXISTS', $view), 1, 'and keeps what it found';
 };
 
+
+subtest 'the AOF' => sub {
+    my $redis = Admission::Redis->start(
+        config => [ 'appendonly yes', 'appendfsync always' ]);
+    my $host = host($redis, 'aof', 0);
+    line($host, 2000);
+    is wrong($host), 0, 'a step' for 1 .. 2;
+    is $redis->cmd('EXISTS', $host->key('view')), 1, 'keeps its points';
+
+    my $dir = "$redis->{dir}/appendonlydir";
+    my @files = -d $dir ? glob "$dir/*" : "$redis->{dir}/appendonly.aof";
+    my $aof = join '', map { read_file($_) } @files;
+    like $aof, qr/\Q@{[ $host->key('state') ]}\E/, 'the AOF has what it did';
+    unlike $aof, qr/\Q@{[ $host->key('view') ]}\E/, 'and no points';
+};
+
+
+subtest 'of other data' => sub {
+    my $host = host($redis, 'other', 1e9);
+    my $view = $host->key('view');
+    my @line = map { $host->key($_) } qw(queue seen epoch state);
+    my $dump = sub { map { ($_ => $redis->cmd('DUMP', $_)) } @_ };
+    my $restore = sub (%keys) {
+        $redis->cmd('RESTORE', $_, 0, $keys{$_}, 'REPLACE') for sort keys %keys;
+    };
+
+    line($host, 3000);
+    is wrong($host), 0, 'as it is';
+    my %old = $dump->(@line);
+    my %old_view = $dump->($view);
+
+    wait_in_line($host, map { $from + $apart * $_ + 500 } 1 .. 9000);
+    is wrong($host), 0, 'three times as many';
+    my %new_view = $dump->($view);
+
+    $restore->(%old, %new_view);
+    is wrong($host), 0, 'the line of before, later points';
+
+    $redis->cmd('DEL', @line);
+    $host->ask('first');
+    line($host, 5000);
+    $restore->(%old_view);
+    is wrong($host), 0, 'another line, points of before';
+    cmp_ok $redis->cmd('TTL', $view), '>', 0, 'which go in time';
+};
+
 done_testing;
