@@ -24,6 +24,9 @@ local POINTS, MISSING, LOOKS = 1700, 64, 400
 -- one of so many points is looked at in its turn, or so many of all without one
 local TURNS, FEW = 4, 16
 
+-- more than any number of these
+local MOST = 2 ^ 53
+
 -- ms between turns; s for which points are kept
 local TURN, KEPT = 350, 5
 
@@ -35,36 +38,51 @@ function q.look(rank)
 end
 
 -- The points of before that are between the head and the last one, in w: scores,
--- ranks, and by how much these may be off.  first: how many there were in front;
--- shift: by how much ranks have changed, if nobody but the head has gone.
-function q.kept_points(w)
-  local kept = q.by_the_way('HMGET', KEY.view, 'life', 'at', 'total', 'first',
-                            'turn', 'points')
-  if not kept or kept[1] ~= w.life or not kept[6] then
+-- ranks, by how much these may be off, and in which turn they are looked at.
+-- shift: by how much ranks have changed, if nobody but the head has gone.  What is
+-- not as keep_points writes it may raise an error.
+function q.kept_points(w, kept)
+  local age, turn = q.ms - kept[2], kept[4] + 0
+  local shift = kept[3] - q.total
+  if not (age >= 0 and age <= KEPT * 1000 and turn >= 0 and turn < MOST
+          and math.abs(shift) < MOST)
+  then
     return false
   end
-  w.age, w.first, w.turn = q.ms - kept[2], kept[4] + 0, kept[5] + 0
-  w.shift = kept[3] - q.total
-  local ok, list = pcall(cmsgpack.unpack, kept[6])
-  if not ok or w.age < 0 or w.age > KEPT * 1000 then
-    return false
-  end
-  local scores, ranks, offs, low, high = w.score, w.rank, w.off, w.low, w.high
-  local score, rank, n, first = 0, 0, 0, 0
-  for i = 1, #list, 3 do
-    score, rank = score + list[i], rank + list[i + 1]
-    if score <= low then
-      first = first + 1
-    elseif score < high then
+  local list = cmsgpack.unpack(kept[5])
+  local scores, ranks, offs, turns = w.score, w.rank, w.off, w.turns
+  local low, high = w.low, w.high
+  local score, rank, n = 0, 0, 0
+  for i = 1, math.min(#list, 3 * POINTS), 3 do
+    local by, on, off = list[i], list[i + 1], list[i + 2]
+    if not (by > 0 and on > 0 and off >= 0 and off < MOST) then
+      return false
+    end
+    score, rank = score + by, rank + on
+    if score > low and score < high then
       n = n + 1
-      scores[n], ranks[n], offs[n] = score, rank, list[i + 2]
+      scores[n], ranks[n] = score, rank
+      turns[n] = off % TURNS
+      offs[n] = (off - turns[n]) / TURNS
     end
   end
-  w.first = w.first + first
-  w.score[0], w.rank[0] = w.low, w.from - w.shift
-  w.score[n + 1], w.rank[n + 1] = w.high, w.to - w.shift
-  w.n = n
-  return n > 0
+  if n == 0 or not (rank < MOST) then
+    return false
+  end
+  scores[0], ranks[0] = low, w.from - shift
+  scores[n + 1], ranks[n + 1] = high, w.to - shift
+  w.n, w.age, w.turn, w.shift = n, age, turn, shift
+  return true
+end
+
+function q.kept(w)
+  local kept = q.by_the_way('HMGET', KEY.view, 'life', 'at', 'total', 'turn',
+                            'points')
+  if not kept or kept[1] ~= w.life then
+    return false
+  end
+  local ok, is = pcall(q.kept_points, w, kept)
+  return ok and is
 end
 
 -- Where a score stood when the points were kept, near the ith; nil: not there.
@@ -149,11 +167,13 @@ end
 function q.carry_on(w, few)
   w.few = few
   w.moved, w.is, w.by, w.stood, w.shifted, w.missed = {}, {}, {}, {}, {}, {}
-  local every = few and math.ceil(w.n / FEW) or TURNS
-  local turn = few and 0 or w.turn % TURNS
+  local every = math.ceil(w.n / FEW)
+  local turn, turns = w.turn % TURNS, w.turns
   local shift, last = w.shift, nil
   for i = 1, w.n do
-    if i == 1 or i == w.n or (w.first + i) % every == turn then
+    if i == 1 or i == w.n or few and i % every == 0
+       or not few and turns[i] == turn
+    then
       if not q.look_at(w, i, shift)
          or last and not q.carry_between(w, last, i)
       then
@@ -166,11 +186,12 @@ function q.carry_on(w, few)
 end
 
 -- Adds those of the points that are in order, and what is missing between them,
--- behind the head; not more than so many looks.
+-- behind the head; not more than so many looks.  Who is new has the turn after
+-- that of the point before.
 function q.lay_points(w, points, ranks, off, looks)
   local exact, far, last, all = w.exact, w.far, w.to, w.n
-  local moved, is, offs = w.moved, w.is, w.by
-  local n, score, rank = 0, w.low, w.from
+  local moved, is, offs, turns = w.moved, w.is, w.by, w.turns
+  local n, score, rank, turn = 0, w.low, w.from, 0
   for i = 1, #ranks do
     points[exact + i], ranks[i] = nil, nil
   end
@@ -190,33 +211,43 @@ function q.lay_points(w, points, ranks, off, looks)
           local at = rank + math.floor((to - rank) * part / parts + 0.5)
           local there = q.look(at)
           if there > score and there < next then
-            n = n + 1
-            points[exact + n], ranks[n], off[n] = there, at, 0
+            n, turn = n + 1, (turn + 1) % TURNS
+            points[exact + n], ranks[n], off[n] = there, at, turn
             score = there
           end
         end
       end
-      n = n + 1
-      points[exact + n], ranks[n], off[n] = next, to, by
+      n, turn = n + 1, turns[i] or turn
+      points[exact + n], ranks[n] = next, to
+      off[n] = math.ceil(by) * TURNS + turn
       score, rank = next, to
     end
   end
   return n <= POINTS
 end
 
+-- A turn writes some KB, twice a second: neither replicas nor the AOF need it.
+-- A server that can't do without has it there as well.
+function q.alone()
+  redis.set_repl(redis.REPL_NONE)
+end
+
 function q.keep_points(w, points, ranks, off)
   local list, n, score, rank, exact = {}, 0, 0, 0, w.exact
-  local ceil = math.ceil
   for i = 1, #ranks - 1 do
     local next, to = points[exact + i], ranks[i]
-    list[n + 1], list[n + 2], list[n + 3] = next - score, to - rank, ceil(off[i])
+    list[n + 1], list[n + 2], list[n + 3] = next - score, to - rank, off[i]
     n, score, rank = n + 3, next, to
   end
+  list = cmsgpack.pack(list)
+  local alone = pcall(q.alone)
   if q.by_the_way('HSET', KEY.view, 'life', w.life, 'at', q.int(q.ms), 'total',
-                  q.int(q.total), 'first', q.int(w.first), 'turn',
-                  q.int(w.turn + 1), 'points', cmsgpack.pack(list))
+                  q.int(q.total), 'turn', q.int(w.turn + 1), 'points', list)
   then
-    q.expire(KEPT, KEY.view)
+    q.by_the_way('EXPIRE', KEY.view, KEPT)
+  end
+  if alone then
+    redis.set_repl(redis.REPL_ALL)
   end
 end
 
@@ -243,22 +274,24 @@ function q.points(exact)
               to = q.size - 1,
               far = far, share = math.floor(0.9 * far), may = may,
               near = may / 8,
-              n = 0, score = {}, rank = {}, off = {} }
+              n = 0, turn = 0, score = {}, rank = {}, off = {}, turns = {} }
   q.looks = 0
 
-  if q.kept_points(w) then
+  if q.kept(w) then
     if w.age < TURN and q.carry_on(w, true)
        and q.lay_points(w, points, ranks, off, MISSING)
     then
       return points, ranks, exact
     end
-    if q.carry_on(w, false) and q.lay_points(w, points, ranks, off, MISSING) then
+    if q.carry_on(w, false)
+       and q.lay_points(w, points, ranks, off, MISSING)
+    then
       q.keep_points(w, points, ranks, off)
       return points, ranks, exact
     end
   end
 
-  w.n, w.first, w.turn, w.moved, w.is, w.by = 0, 0, 0, {}, {}, {}
+  w.n, w.moved, w.is, w.by, w.turns = 0, {}, {}, {}, {}
   q.lay_points(w, points, ranks, off, q.size)
   q.keep_points(w, points, ranks, off)
   return points, ranks, exact
