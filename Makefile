@@ -19,6 +19,12 @@ BUILD         = build
 TARGETS       = modules
 ADD           = --add-dynamic-module
 
+# as demo.sh and test.sh have it: what one has built is not built once more
+
+ifeq ($(origin CC),default)
+CC            := $(if $(shell command -v gcc),gcc,cc)
+endif
+
 CFLAGS        ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 LDFLAGS       ?= -Wl,-z,relro -Wl,-z,now
 

@@ -198,7 +198,7 @@ ngx_adm_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         || ngx_adm_merge_verifiers(cf, prev, conf) != NGX_CONF_OK
         || ngx_adm_edge_merge(cf, prev, conf) != NGX_CONF_OK
         || ngx_adm_content_merge(cf, prev, conf) != NGX_CONF_OK
-        || ngx_adm_routes_note(cf, conf) != NGX_OK)
+        || ngx_adm_routes_note(cf, prev, conf) != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }

@@ -190,12 +190,13 @@ char *ngx_adm_content_merge(ngx_conf_t *cf, ngx_adm_loc_conf_t *prev,
     ngx_adm_loc_conf_t *conf);
 
 /*
- * _note(): a location is merged, which _check() has to know.  _check() warns,
- * when all are merged, of ways to join the queue past the waiting room, of
- * calls of the queue without a location, and of gates that are told of no event
- * or have no Redis.
+ * _note(): a location is merged with what is above it, which _check() has to
+ * know.  _check() warns, when all are merged, of ways to join the queue past
+ * the waiting room, of calls of the queue without a location, and of gates that
+ * are told of no event or have no Redis.
  */
-ngx_int_t ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf);
+ngx_int_t ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *above,
+    ngx_adm_loc_conf_t *conf);
 void ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
 
 

@@ -19,13 +19,14 @@
 /* a location; or a server itself, without a name */
 typedef struct {
     ngx_adm_loc_conf_t        *lcf;
+    ngx_adm_loc_conf_t        *above;       /* what it inherits from */
     ngx_str_t                  name;
     ngx_http_core_srv_conf_t  *server;
 } ngx_adm_routes_loc_t;
 
 
 static ngx_int_t ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
-    ngx_adm_loc_conf_t *conf);
+    ngx_adm_loc_conf_t *above, ngx_adm_loc_conf_t *conf);
 static ngx_adm_loc_conf_t *ngx_adm_routes_queue(ngx_adm_main_conf_t *mcf,
     ngx_uint_t admin);
 static void ngx_adm_routes_missing(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf);
@@ -42,7 +43,8 @@ static void ngx_adm_routes_warn(ngx_conf_t *cf, ngx_adm_loc_conf_t *queue,
 
 
 ngx_int_t
-ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
+ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *above,
+    ngx_adm_loc_conf_t *conf)
 {
     ngx_http_core_loc_conf_t  *clcf;
     ngx_adm_main_conf_t       *mcf;
@@ -58,7 +60,7 @@ ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
 
     if (conf->content == NGX_ADM_CONTENT_QUEUE) {
         mcf->asks = 1;
-        return ngx_adm_routes_add(cf, &mcf->queues, conf);
+        return ngx_adm_routes_add(cf, &mcf->queues, above, conf);
     }
 
     if (conf->content == NGX_ADM_CONTENT_ROOM
@@ -76,7 +78,7 @@ ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
             mcf->asks = 1;
         }
 
-        return ngx_adm_routes_add(cf, &mcf->gated, conf);
+        return ngx_adm_routes_add(cf, &mcf->gated, above, conf);
     }
 
     return NGX_OK;
@@ -85,7 +87,7 @@ ngx_adm_routes_note(ngx_conf_t *cf, ngx_adm_loc_conf_t *conf)
 
 static ngx_int_t
 ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
-    ngx_adm_loc_conf_t *conf)
+    ngx_adm_loc_conf_t *above, ngx_adm_loc_conf_t *conf)
 {
     ngx_http_core_loc_conf_t  *clcf;
     ngx_adm_routes_loc_t      *loc;
@@ -98,6 +100,7 @@ ngx_adm_routes_add(ngx_conf_t *cf, ngx_array_t **locs,
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
     loc->lcf = conf;
+    loc->above = above;
     loc->name = clcf->name;
     loc->server = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
 
@@ -141,21 +144,25 @@ ngx_adm_routes_check(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 
 /*
  * Without admission_event no request names an event.  Where one is required
- * all are denied; else tier 1 lets them pass, which is meant where it is
- * inherited and other locations have one.  What a server says its locations may
- * say otherwise, and most requests come to one.
+ * all are denied; else tier 1 lets them pass.  Where the tier is inherited, and
+ * other locations have an event, that is meant, or nobody is judged there: by
+ * "return", by "rewrite", or in a subrequest.  What a server says its locations
+ * may say otherwise, and most requests come to one.
  */
 
 static void
 ngx_adm_routes_eventless(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
 {
-    ngx_uint_t             i, named;
+    ngx_uint_t             i, named, own, tier2;
     const char            *tier;
     ngx_adm_loc_conf_t    *lcf;
-    ngx_adm_routes_loc_t  *gated, *open;
+    ngx_adm_routes_loc_t  *gated, *open, *shut;
 
+    own = 0;
+    tier = NULL;
     named = 0;
     open = NULL;
+    shut = NULL;
 
     gated = mcf->gated->elts;
 
@@ -171,14 +178,16 @@ ngx_adm_routes_eventless(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
             continue;
         }
 
-        if (lcf->tier2->mode == NGX_ADM_ON && lcf->tier2->event_required) {
-            tier = "admission_tier2";
+        tier2 = (lcf->tier2->mode == NGX_ADM_ON && lcf->tier2->event_required);
+
+        if (tier2) {
+            own = (lcf->tier2 != gated[i].above->tier2);
 
         } else if (lcf->tier1->mode != NGX_ADM_OFF
                    && lcf->tier1->mode != NGX_ADM_VARIABLE
                    && lcf->tier1->event_required)
         {
-            tier = "admission_tier1";
+            own = (lcf->tier1 != gated[i].above->tier1);
 
         } else {
             open = lcf->tier1->mode != NGX_ADM_OFF && open == NULL ? &gated[i]
@@ -186,15 +195,28 @@ ngx_adm_routes_eventless(ngx_conf_t *cf, ngx_adm_main_conf_t *mcf)
             continue;
         }
 
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"%s\" of location \"%V\" of "
-                      "the server in %s:%ui has no \"admission_event\" here or "
-                      "above: it denies all requests; say which event they "
-                      "are about, or \"event=any\"", tier, &gated[i].name,
-                      gated[i].server->file_name, gated[i].server->line);
+        if (shut == NULL || own) {
+            shut = &gated[i];
+            tier = tier2 ? "admission_tier2" : "admission_tier1";
+        }
+
+        if (own) {
+            break;
+        }
+    }
+
+    if (named && !own) {
         return;
     }
 
-    if (open && !named) {
+    if (shut) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"%s\" of location \"%V\" of "
+                      "the server in %s:%ui has no \"admission_event\" here or "
+                      "above: it denies all requests; say which event they "
+                      "are about, or \"event=any\"", tier, &shut->name,
+                      shut->server->file_name, shut->server->line);
+
+    } else if (open) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"admission_tier1\" of "
                       "location \"%V\" of the server in %s:%ui has no "
                       "\"admission_event\" here or above: it lets all requests "

@@ -98,7 +98,8 @@ ngx_adm_gate_first_told(void *data, ngx_int_t rc, void *answer)
                    "admission: redis told of the event, rc %i", rc);
 
     if (rc == NGX_OK) {
-        ctx->first_more = (told->score != 0);
+        ctx->first_more = (told->score != 0
+                           || told->life != ngx_adm_zone->sh->life);
 
     } else {
 

@@ -81,7 +81,7 @@ ngx_adm_event_is_known(ngx_str_t *id)
 
 
 void
-ngx_adm_event_known(ngx_str_t *id)
+ngx_adm_event_known(ngx_str_t *id, ngx_uint_t life)
 {
     ngx_adm_event_node_t  *en;
 
@@ -89,7 +89,9 @@ ngx_adm_event_known(ngx_str_t *id)
 
     en = ngx_adm_event_lookup_locked(ngx_adm_zone, id);
 
-    if (en) {
+    /* asked with what a zone had heard that was emptied since, it is a part */
+
+    if (en && life == ngx_adm_zone->sh->life) {
         en->known = 1;
     }
 
@@ -129,5 +131,13 @@ ngx_adm_events_learned(ngx_msec_t ms)
         return;
     }
 
-    known->learned = 1;
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    /* whoever takes the lock after a worker that died with it has none of it */
+
+    if (known->listed && ngx_adm_since(known->listed) >= ms) {
+        known->learned = 1;
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
 }

@@ -28,15 +28,15 @@ extern ngx_adm_zone_part_t  ngx_adm_known_part;
  */
 ngx_uint_t ngx_adm_event_is_known(ngx_str_t *id);
 
-/* a step told it; takes the lock */
-void ngx_adm_event_known(ngx_str_t *id);
+/* a step told it that was asked in that life of the zone; takes the lock */
+void ngx_adm_event_known(ngx_str_t *id, ngx_uint_t life);
 
 /* all of the list was read, in that life of the zone; takes the lock */
 void ngx_adm_events_listed(ngx_uint_t life);
 
 /*
  * Touch was not lost for ms: if the list was read before that, all events in it
- * have been heard of by now, and nobody asks any more.  Lock-free.
+ * have been heard of by now, and nobody asks any more.  Takes the lock.
  */
 void ngx_adm_events_learned(ngx_msec_t ms);
 

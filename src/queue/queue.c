@@ -557,6 +557,8 @@ ngx_adm_queue_done(void *data, ngx_int_t rc, redisReply *reply)
                    "are in", &qc->event, (ngx_int_t) r.answer.state,
                    r.answer.size, r.answer.active);
 
+    r.answer.life = qc->life;
+
     ngx_adm_queue_note(qc, &r);
 
     qc->done(qc->data, NGX_OK, &r.answer);

@@ -97,6 +97,7 @@ typedef struct {
     int64_t                   now;       /* µs, Redis's */
     int64_t                   clock;     /* µs, the event's */
     int64_t                   epoch;     /* µs */
+    ngx_uint_t                life;      /* of the zone, when it was asked */
     int64_t                   score;     /* waiting */
     int64_t                   adm;       /* in: µs, event's clock */
     int64_t                   expires;   /* in, ready: ms, Redis's, when

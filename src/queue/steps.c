@@ -253,7 +253,7 @@ ngx_adm_queue_stepped_sets(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_hold_heard(event, conf, &answer->hold);
 
     if (answer->score == 0) {
-        ngx_adm_event_known(event);
+        ngx_adm_event_known(event, answer->life);
     }
 }
 

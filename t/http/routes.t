@@ -351,6 +351,20 @@ subtest 'gates without Redis, and without an event' => sub {
 
     like warnings(server => "$user location /s/ { admission_tier2 on; } $named"),
         qr{${\ $what->('tier2', '/s/') }$denies}, 'tier 2: shut';
+    like warnings(server => "$user admission_tier2 on; location /s/ { }"),
+        qr{${\ $what->('tier2', '/s/') }$denies}, 'tier 2, inherited';
+    like warnings(server => "$user admission_tier2 on; $named location /r/ { }
+                             location /s/ { admission_tier2 on; }"),
+        qr{${\ $what->('tier2', '/s/') }$denies}, 'the one that says it itself';
+    is warnings(server => "$user admission_tier2 on; $named
+                           location /old/ { return 301 /n/; }
+                           location = /auth { internal; }"), '',
+        'and where nobody is judged';
+    is warnings(server => "$user $named", http => <<END), '',
+        $user admission_tier2 on;
+        server { listen 127.0.0.1:8081; location / { return 301 https://localhost/; } }
+END
+        'nor in another server';
     is warnings(server => "$user location /s/ { admission_tier2 $_; }"), '',
         "tier 2 $_"
         for 'on event=any', '$arg_t', 'off';
