@@ -129,5 +129,11 @@ ngx_adm_events_learned(ngx_msec_t ms)
         return;
     }
 
-    known->learned = 1;
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    /* the zone may have been emptied meanwhile: by this lock, or before it */
+
+    known->learned = (known->listed != 0);
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
 }
