@@ -38,9 +38,9 @@ end
 -- ranks, and by how much these may be off.  first: how many there were in front;
 -- shift: by how much ranks have changed, if nobody but the head has gone.
 function q.kept_points(w)
-  local kept = q.by_the_way('HMGET', KEY.view, 'life', 'at', 'total', 'first',
+  local kept = q.by_the_way('HMGET', KEY.view, 'of', 'at', 'total', 'first',
                             'turn', 'points')
-  if not kept or kept[1] ~= w.life or not kept[6] then
+  if not kept or kept[1] ~= w.of or not kept[6] then
     return false
   end
   w.age, w.first, w.turn = q.ms - kept[2], kept[4] + 0, kept[5] + 0
@@ -212,7 +212,7 @@ function q.keep_points(w, points, ranks, off)
     list[n + 1], list[n + 2], list[n + 3] = next - score, to - rank, ceil(off[i])
     n, score, rank = n + 3, next, to
   end
-  if q.by_the_way('HSET', KEY.view, 'life', w.life, 'at', q.int(q.ms), 'total',
+  if q.by_the_way('HSET', KEY.view, 'of', w.of, 'at', q.int(q.ms), 'total',
                   q.int(q.total), 'first', q.int(w.first), 'turn',
                   q.int(w.turn + 1), 'points', cmsgpack.pack(list))
   then
@@ -237,7 +237,7 @@ function q.points(exact)
   local most = math.max(OFF, math.floor(q.size / PARTS))
   local far = math.floor(0.85 * most)
   local may = (most - far + 2) / 3
-  local w = { life = q.int(q.epoch) .. ' ' .. q.int(q.clear),
+  local w = { of = q.int(q.epoch) .. ' ' .. q.int(q.clear),
               exact = exact, low = points[exact], from = exact - 1,
               high = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0,
               to = q.size - 1,
