@@ -107,8 +107,6 @@ typedef struct {
 } ngx_adm_measure_t;
 
 
-ngx_uint_t ngx_adm_measure_bin(ngx_msec_t ms);
-
 /*
  * a request of the user with this hash has been under way since then; is no
  * more
