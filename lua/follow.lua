@@ -17,10 +17,10 @@
 -- 1 in 20 at most; failures; of the user who has most of them, and of slow
 -- requests; users who failed, and users, not told of in this window yet; answers
 -- 503 with Retry-After, users likewise, their seconds in all, and those of the
--- user who has most; users who wait for a header for long, and for 5 s; and times,
--- a list of "bin count" with spaces between.
+-- user who has most; requests that have waited for a header for LONG; users who
+-- wait for long, and for 5 s; and times, a list of "bin count" with spaces between.
 -- args: requests counted failed failed_top slow_top failed_users users
--- args: retry retry_users retry_seconds retry_top late hung bins
+-- args: retry retry_users retry_seconds retry_top waiting late hung bins
 --
 -- What the host knows of the last decision, 0 (rate, threshold: -1): nothing.
 -- args: host_at host_rate host_threshold host_why host_pause
@@ -46,26 +46,36 @@ local USERS = 5
 -- lasts at most
 local TRIAL, SOON_TRIED, PAUSE = 5000, 600, 60000
 
--- Of what a backend is found to take (its peak): so much is counted on; from where
--- on a peak is the one before; the least that one is of what was let in, and what
--- it is where nothing is known; what is left of it where that was too much again;
--- and so much is let in while errors are too many.
-local TRUST, ALIKE, LEAST, BLIND, AGAIN, FAILING = 0.95, 0.75, 0.03, 0.7, 0.6, 0.6
+-- Of what a backend is found to take (its peak): so much is counted on; the least
+-- that one is of what was let in, and what it is where nothing is known; what is
+-- left of it where that was too much again; and so much is let in while errors are
+-- too many.
+local TRUST, LEAST, BLIND, AGAIN, FAILING = 0.95, 0.03, 0.7, 0.6, 0.6
 
--- of the latency that is allowed: from where on less than the peak is let in, so
--- that what waits at the backend is done in about so many ms, a tenth at least, and
--- ms in which it is seen to be; and between which growth gets less
-local NEAR, IN_TIME, PART, DONE = 0.7, 2000, 0.1, 5000
-local FAR, FULL = 0.4, 0.75
+-- of the latency that is allowed: of how long who asks now waits, or where that is
+-- not known of the percentile, from where on less than the peak is let in; so that
+-- what waits at the backend is done in about so many ms, a tenth at least, and ms in
+-- which it is seen to be; from how long on what comes out is what it can do; and
+-- between which growth gets less
+local WAITS, NEAR, IN_TIME, PART, DONE = 0.5, 0.7, 2000, 0.1, 5000
+local MUCH, FAR, FULL = 0.8, 0.4, 0.75
 
 -- times what is usual, of the median: up to where growth gets faster, and from
 -- where on it is as at first
 local QUIET, RISEN = 1.3, 1.7
 
+-- what is left of sums in half a second
+local KEPT = 0.97
+
 -- growth by a decision: of a limit up to its peak; of the peak in 1/1000, at first,
--- by how much faster each time, at most, and near what it was before, and from
--- where to where on near what was too much
-local QUICK, SLOW, FASTER, FASTEST, CAREFUL = 0.3, 7, 1.5, 250, 30
+-- by how much faster each time, and at most
+local QUICK, SLOW, FASTER, FASTEST = 0.3, 7, 2.5, 300
+
+-- times what is seen to be well that a peak may be, and 1/1000 that it grows by in
+-- any case; the same near what was too much, how much faster each time there, and
+-- how fast at most; and from where to where that is
+local AHEAD, ANYHOW = 2, 30
+local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.7, 50
 local BELOW, BEYOND = 0.85, 1.25
 
 local call = redis.call
@@ -76,10 +86,12 @@ local ms = math.floor(us / 1000)
 
 local STATE = { 'at', 'rate', 'threshold', 'why', 'stopped', 'pause', 'trial',
                 'trial_at', 'trial_n', 'good', 'hold', 'from', 'growth',
-                'rate_peak', 'threshold_peak', 'serving', 'entering', 'load',
-                'load_rate', 'load_users', 'parts', 'idle', 'cuts', 'before',
-                'usual', 'rate_best', 'threshold_best', 'rate_mark',
-                'threshold_mark', 'loads' }
+                'rate_peak', 'threshold_peak', 'serving', 'entering', 'came',
+                'let_in', 'asked_for', 'inside', 'waiting', 'since', 'parts',
+                'idle', 'cuts', 'before', 'usual', 'rate_best',
+                'threshold_best', 'rate_mark', 'threshold_mark', 'rate_over',
+                'threshold_over', 'held', 'wait',
+                'rate_held', 'threshold_held' }
 
 local f = {}
 local kept = call('HMGET', KEY.follow, 'open', unpack(STATE))
@@ -109,79 +121,43 @@ function f.bounds()
   f.users = call('ZCARD', KEY.active)
 end
 
--- How many enter a second, by the counter, which may call more than those who
--- come: smoothed over some decisions.
-function f.note_entering(span)
-  local entered = f.served - f.serving
-  f.serving = f.served
-  if not f.room or entered < 0 or span >= WINDOW then
-    return
-  end
-  local rate = math.min(entered * 1000000 / math.max(span, 1),
-                        f.rate >= 0 and f.rate or f.rate_most)
-  f.entering = math.floor(f.entering + 0.3 * (rate - f.entering))
-end
-
--- While all is well, and no more enter than did before: what the backend answers
--- a second, and for how many.
-function f.note_load(new)
-  if f.rate >= 0 and (f.growth > 2 * SLOW
-                      or math.abs(f.entering - f.rate) > 0.15 * f.rate)
-  then
-    return
-  end
-  f.loads = math.min(f.loads + 1, 10)
-  local load, by = new.counted * 1000000 / new.span, 1 / f.loads
-  f.load = f.load + by * (load - f.load)
-  f.load_rate = f.load_rate + by * (f.entering - f.load_rate)
-  f.load_users = f.load_users + by * (f.users * 1000 - f.load_users)
-end
-
--- What a limit can be by what comes out of the backend; -1: not known.
-function f.found(load_used, good)
-  if f.loads < 5 or f.load == 0 or load_used == 0 then
-    return -1
-  end
-  return TRUST * good * load_used / f.load
-end
-
-function f.delivered(sum)
-  return (sum.counted - sum.failed) * 1000000 / sum.span
-end
-
--- Of what is used of a limit, or of its peak where it is in force: at most what
--- the backend is found to do.
-function f.cut_one(name, most, least, used, load_used, good)
+-- Of what is used of a limit, or of its peak where it is in force: what the
+-- backend is found to do.
+function f.cut_one(name, most, least, used, good, much)
   local limited, from = f[name] >= 0, most
   if limited then
     from = math.min(math.max(f[name], f[name .. '_peak']), most)
   elseif used > 0 then
     from = math.min(most, used)
   end
-  local peak = f.found(load_used, good)
+  local peak = f.takes(name, good)
   if peak < 0 then
     peak = BLIND * from
-  elseif limited and peak > ALIKE * from then
-    -- less by a little is chance
+  elseif limited and not much then
     peak = TRUST * from
   end
   peak = math.max(LEAST * from, math.min(peak, TRUST * from))
   f[name .. '_peak'] = math.floor(math.max(peak, least))
   f[name .. '_mark'] = f[name .. '_peak']
-  f[name .. '_best'] = math.floor(math.max(from, 0.95 * f[name .. '_best']))
+  f[name .. '_over'] = math.floor(TRUST * from)
+  if much or not limited then
+    f[name .. '_best'] = math.floor(math.max(from, 0.95 * f[name .. '_best']))
+  end
   f[name] = limited and f[name] or math.floor(from)
 end
 
 -- It is too much still: what comes out now is what it can do; and once that is too
 -- much for as long as it takes to be done, less.
-function f.less_one(name, least, inside, load_used, good, again)
+function f.less_one(name, least, inside, good, again, much, by)
   local peak = f[name .. '_peak']
   if f[name] < 0 then
     return
   end
-  local found = f.found(load_used, good)
-  if f.why == LATENCY and found >= 0 and found < peak then
-    peak = peak + 0.4 * (found - peak)
+  local found = f.takes(name, good)
+  if much and found >= 0
+     and (found < peak or name == 'rate' and f.cuts == 1)
+  then
+    peak = math.min(peak + by * (found - peak), f[name .. '_over'])
   end
   -- who is in stays in: until some have left it cannot be less
   if again and inside < 1.1 * f[name] then
@@ -191,51 +167,112 @@ function f.less_one(name, least, inside, load_used, good, again)
   f[name .. '_mark'] = f[name .. '_peak']
 end
 
-function f.down(new, two, latency, why)
-  local users, first = f.users * 1000, f.cuts == 0
-  if first and ms < f.hold then
-    return
+function f.down(two, busy, latency, why, delay)
+  local much = why == LATENCY and (delay < 0 or delay > MUCH * ARG.latency)
+  local users, good = f.users * 1000, f.delivered(two)
+  local wait = delay >= 0 and math.floor(1000 * delay) or latency
+  if much then
+    good = math.min(good, 1000 * two.last)
   end
-  if first then
+  if f.cuts == 0 then
+    if ms < f.hold then
+      return
+    end
     if f.room and f.rate_most > 0 then
-      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, f.load_rate,
-                f.delivered(new))
+      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, good, much)
     end
     if f.users > 0 and f.threshold_most > 0 then
-      f.cut_one('threshold', f.threshold_most, f.threshold_least, users,
-                f.load_users, f.delivered(new))
+      f.cut_one('threshold', f.threshold_most, f.threshold_least, users, good,
+                much)
     end
-    f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, latency
-    f.hold = ms + (f.loads < 5 and 0.6 or 1) * DONE
+    f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, wait
+    f.wait = wait
+    f.since, f.hold = ms - 1, ms + DONE
     return
   end
 
-  f.before = math.max(f.before, latency)
-  local again = ms >= f.hold and (why == ERRORS or latency >= 0.8 * f.before)
-  local good = f.delivered(two)
+  f.before = math.max(f.before, wait)
+  local again = ms >= f.hold and (why == ERRORS
+                or wait >= math.max(0.8 * f.before, 0.97 * f.wait))
+  f.wait = wait
+  local by = math.min(1, (busy.counted + busy.waiting) / ENOUGH)
+  good = f.delivered(busy)
   f.why = why
-  f.less_one('rate', f.rate_least, 0, f.load_rate, good, again)
-  f.less_one('threshold', f.threshold_least, users, f.load_users, good, again)
+  f.less_one('rate', f.rate_least, 0, good, again, much, by)
+  f.less_one('threshold', f.threshold_least, users, good, again, much, by)
   if again then
-    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + DONE, latency
+    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + DONE, wait
   end
 end
 
--- What a limit is now: such a part of its peak, to which it rises by and by.
+-- So many have begun to wait since the last decision that hardly anybody is to
+-- enter before the next one, which knows whether they still do.
+function f.hold_on()
+  if f.room and f.rate_most > 0 then
+    f.hold_one('rate', f.rate_most, f.rate_least)
+  end
+  if f.users > 0 and f.threshold_most > 0 then
+    f.hold_one('threshold', f.threshold_most, f.threshold_least)
+  end
+  f.held, f.why = 1, LATENCY
+end
+
+function f.hold_one(name, most, least)
+  local from = f[name] < 0 and most or f[name]
+  f[name .. '_held'] = from
+  f[name] = math.max(math.floor(PART * from), math.min(least, from))
+end
+
+-- All is as it was.
+function f.let_go()
+  for name, most in pairs({ rate = f.rate_most,
+                            threshold = f.threshold_most }) do
+    if f[name .. '_held'] > 0 then
+      f[name] = f[name .. '_held'] < most and f[name .. '_held'] or -1
+      f[name .. '_held'] = 0
+    end
+  end
+  f.held = 0
+  f.free()
+end
+
+-- It is too much no more: at least what came out meanwhile can be done, which a
+-- backend that stood still for a moment made up for.
+function f.make_up(busy)
+  local found = f.takes('rate', f.delivered(busy))
+  if f.rate >= 0 and found > f.rate_peak then
+    local by = math.min(1, (busy.counted + busy.waiting) / ENOUGH)
+    local peak = f.rate_peak + by * (found - f.rate_peak)
+    f.rate_peak = math.floor(math.min(peak, f.rate_over))
+    f.rate_mark = f.rate_peak
+  end
+end
+
+-- What a limit is now: such a part of its peak, to which it rises by and by, from
+-- half of it on.
 function f.put(name, most, least, part)
   if f[name] < 0 or most == 0 then
     return
   end
-  local to = math.min(part * f[name .. '_peak'], (1 + QUICK) * f[name] + 1)
+  local to = part * f[name .. '_peak']
+  to = math.min(to, math.max((1 + QUICK) * f[name] + 1, 0.5 * to))
   local limit = math.max(math.floor(to), least)
   f[name] = limit < most and limit or -1
 end
 
--- The part of a peak that is let in, by how much waits at the backend.
-function f.part_now(latency, why)
-  local part = 1
-  if ARG.latency ~= '0' and latency >= 0 then
-    part = 1 - (latency / 1000 - NEAR * ARG.latency) / IN_TIME
+-- The part of a peak that is let in, by how much waits at the backend, and what
+-- was let in that has not come there yet.
+function f.part_now(latency, why, delay)
+  local part, coming = 1, 0
+  if f.rate >= 0 and f.rate_peak > 0 then
+    for _, was in ipairs(f.coming) do
+      coming = coming + (was[1] / f.rate_peak - 1) * was[2]
+    end
+  end
+  if ARG.latency ~= '0' then
+    local wait = delay >= 0 and delay - WAITS * ARG.latency
+                 or latency / 1000 - NEAR * ARG.latency
+    part = 1 - (wait + math.max(coming, 0)) / IN_TIME
   end
   if why == ERRORS then
     part = math.min(part, FAILING)
@@ -252,25 +289,37 @@ function f.note_usual(median)
   return median / math.max(f.usual, 1)
 end
 
-function f.grow_one(name, most, least, room)
-  local peak, best = f[name .. '_peak'], f[name .. '_best']
-  local mark, by = f[name .. '_mark'], f.growth
-  peak = math.max(peak, least)
+-- Whether a limit is near what was too much.
+function f.near(name)
+  local peak, mark = f[name .. '_peak'], f[name .. '_mark']
+  return f[name] >= 0 and peak > BELOW * mark and peak < BEYOND * mark
+end
+
+-- No further than what was let in then is seen to be well now allows: near what
+-- was too much a little more than that.
+function f.grow_one(name, most, least, room, good)
+  local peak = math.max(f[name .. '_peak'], least)
   if f[name] < TRUST * peak then
     return
   end
-  if peak > 0.8 * best or (peak > BELOW * mark and peak < BEYOND * mark) then
-    by = math.min(by, CAREFUL)
+  local ahead, slow = AHEAD, ANYHOW
+  if f.near(name) then
+    ahead, slow = PROBE, PROBED
   end
-  f[name .. '_peak'] = math.ceil(math.min(most, peak * (1 + by / 1000 * room)))
+  local to, shown = peak * (1 + f.growth / 1000 * room), f.takes(name, good)
+  if shown >= 0 then
+    to = math.min(to, math.max(ahead * shown, peak * (1 + slow / 1000 * room)))
+  end
+  f[name .. '_peak'] = math.ceil(math.min(most, to))
 end
 
 -- Well within what is allowed peaks grow; faster each time while nothing is seen
--- of it.
-function f.grow(new, last, latency)
-  local room, part = 1, latency / 1000 / ARG.latency
-  if ARG.latency ~= '0' and latency >= 0 then
-    room = math.max(0, math.min(1, (FULL - part) / (FULL - FAR)))
+-- of it, to so many times what is shown to be well.
+function f.grow(new, last, two, latency, delay)
+  local room, part = 1, math.max(latency / 1000, delay) / ARG.latency
+  if ARG.latency ~= '0' then
+    room = latency < 0 and 0
+           or math.max(0, math.min(1, (FULL - part) / (FULL - FAR)))
   end
   if ARG.errors ~= '-1' and f.failing(new, ARG.errors / 20000) > 0 then
     room = 0
@@ -278,21 +327,32 @@ function f.grow(new, last, latency)
 
   local median = f.percentile(last, 0, 0.5)
   local rise = median >= 0 and f.note_usual(median) or 1
-  if rise > RISEN or room == 0 then
+  if latency < 0 and ARG.latency ~= '0' then
+    return
+  elseif rise > RISEN or room == 0 then
     f.growth = SLOW
-    f.rate_mark, f.threshold_mark = f.rate_peak, f.threshold_peak
   elseif rise > QUIET then
     f.growth = math.max(SLOW, math.floor(0.7 * f.growth))
   elseif room > 0.5 then
-    f.growth = math.min(FASTEST, math.max(SLOW, math.ceil(FASTER * f.growth)))
+    local near = f.near('rate') or f.near('threshold')
+    local faster = near and PROBING or FASTER
+    f.growth = math.min(near and CAREFUL or FASTEST,
+                        math.max(SLOW, math.ceil(faster * f.growth)))
   end
-  f.grow_one('rate', f.rate_most, f.rate_least, room)
-  f.grow_one('threshold', f.threshold_most, f.threshold_least, room)
+  local good = math.max(f.delivered(two), f.delivered(new))
+  f.grow_one('rate', f.rate_most, f.rate_least, room, good)
+  f.grow_one('threshold', f.threshold_most, f.threshold_least, room, good)
 end
 
 -- Which of the two is more than what is allowed; nil: neither.
-function f.over(new, last, latency)
-  if ARG.latency ~= '0' and latency > 1000 * ARG.latency then
+function f.over(new, last, latency, two, delay)
+  if ARG.latency ~= '0' and latency > 1000 * ARG.latency
+     and f.percentile(two, 0) > 1000 * ARG.latency
+  then
+    return LATENCY
+  end
+  if ARG.latency ~= '0' and delay > ARG.latency + 0 and two.least >= USERS
+  then
     return LATENCY
   end
   local most = ARG.errors / 10000
@@ -307,10 +367,10 @@ end
 function f.stop(pause)
   if f.stopped == 0 then
     if f.cuts == 0 then
+      f.rate_peak, f.threshold_peak = 0, 0
       f.rate_best = f.rate >= 0 and f.rate or f.entering
       f.threshold_best = f.threshold >= 0 and f.threshold or f.users * 1000
     end
-    f.rate_peak, f.threshold_peak = 0, 0
   end
   f.stopped, f.why, f.growth, f.good = 1, PAUSED, 0, 0
   f.rate, f.threshold = 0, 0
@@ -322,11 +382,11 @@ end
 -- As long as there is something left to do, what comes out is what it can do.
 function f.find(two, by)
   local good = f.delivered(two)
-  for name, used in pairs({ rate = f.load_rate, threshold = f.load_users }) do
-    local found = f.found(used, good)
+  for _, name in ipairs({ 'rate', 'threshold' }) do
+    local found = f.takes(name, good)
     if found >= 0 then
       local peak = f[name .. '_peak']
-      f[name .. '_peak'] = math.floor(peak + by * (found - peak))
+      f[name .. '_peak'] = math.floor(math.max(peak, peak + by * (found - peak)))
     end
   end
 end
@@ -339,9 +399,8 @@ function f.again(name, least, used)
     return -1
   end
   local limit = 0.8 * peak
-  f[name .. '_mark'] = peak
   if limit <= least then
-    limit = math.max(least, 0.15 * best)
+    limit = math.max(least, 0.25 * best)
     f.growth = FASTEST
   end
   f[name .. '_peak'] = math.floor(math.max(limit, peak))
@@ -355,7 +414,7 @@ function f.resume()
                         math.max(f.threshold_least, f.trial * 1000),
                         f.users > 0)
   f.why = f.rate + f.threshold > -2 and ERRORS or 0
-  f.from, f.hold = ms, ms + 1000
+  f.hold = ms + 1000
 end
 
 -- Whether those on trial had answers, one user's failures left out.
@@ -371,7 +430,8 @@ end
 function f.try(all, new, two)
   local soon = ms >= f.trial_at + SOON_TRIED
   if f.trial_n > 0 then
-    soon = soon and new.counted >= f.trial_n and f.succeeds(new, 0)
+    soon = soon and two.failed == 0 and new.hung == 0
+           and new.counted - new.failed >= f.trial_n
   else
     soon = soon and f.pause == 0 and two.late == 0 and two.failed == 0
   end
@@ -419,7 +479,7 @@ end
 -- Too little to judge by gets more, by and by, unless the little says no.
 function f.drift(all)
   local latency = f.percentile(all, 1)
-  if ms - f.idle <= 2 * WINDOW or f.failing(all, 0.2) > 0 or all.late > 0
+  if ms - f.idle <= WINDOW or f.failing(all, 0.2) > 0 or all.late > 0
      or (ARG.latency ~= '0' and latency > ARG.latency * 1000)
   then
     return
@@ -442,40 +502,54 @@ function f.free()
   end
 end
 
-function f.decide(all, new, last, two)
-  local latency = math.min(f.percentile(new, 1), f.percentile(last, 1))
-  local enough = all.requests + all.hung >= FEW
+function f.decide(all, new, last, two, busy)
+  local enough, held = all.requests + all.hung >= FEW, f.held == 1
+  if held then
+    f.let_go()
+  end
 
   local pause = enough and f.asked(all, new) or 0
   if pause > 0 then
     f.stop(pause)
   elseif f.stopped == 1 then
-    if two.late > 0 and f.pause == 0 then
+    if f.pause == 0 and (two.least or two.late) >= USERS then
       f.find(two, 0.5)
     end
     f.try(all, new, two)
   elseif enough and f.broken(all, new) then
     f.stop(0)
     f.find(two, 1)
-  elseif not enough or new.counted + new.late < FEW then
+  elseif not enough or all.counted + all.late < SOME then
     f.drift(all)
     return
   else
-    f.steer(new, last, two, latency)
+    f.steer(new, last, two, busy, held)
+    return
   end
   f.idle = ms
 end
 
-function f.steer(new, last, two, latency)
-  local why = f.over(new, last, latency)
-  if why then
-    f.down(new, two, latency, why)
-  else
-    f.cuts = 0
-    f.note_load(new)
-    f.grow(new, last, latency)
+function f.steer(new, last, two, busy, held)
+  local latency, delay = -1, f.delay(two)
+  if new.counted + new.late >= SOME then
+    latency = math.min(f.percentile(new, 1), f.percentile(last, 1))
   end
-  local part = f.part_now(latency, why)
+  local why = f.over(new, last, latency, two, delay)
+  if not why and not held and f.is_sudden(two) then
+    f.hold_on()
+    return
+  end
+  if why then
+    f.idle = ms
+    f.down(two, busy, latency, why, delay)
+  else
+    if f.cuts > 0 then
+      f.make_up(busy)
+    end
+    f.cuts = 0
+    f.grow(new, last, two, latency, delay)
+  end
+  local part = f.part_now(latency, why, delay)
   f.put('rate', f.rate_most, f.rate_least, part)
   f.put('threshold', f.threshold_most, f.threshold_least, part)
   f.free()
@@ -583,13 +657,14 @@ end
 
 open[1], open[2] = ms, math.min(math.floor(span / 1000), WINDOW)
 f.parts = (f.parts + 1) % PARTS
-call('HSET', KEY.follow, 'part' .. f.parts, f.part(open))
 
 f.bounds()
-f.note_entering(open[2])
-local all, new, last, two = f.windows()
+open.entered = f.note_entering(open[2])
+f.note_came(open)
+call('HSET', KEY.follow, 'part' .. f.parts, f.part(open))
+local all, new, last, two, busy = f.windows()
 f.at = us
-f.decide(all, new, last, two)
+f.decide(all, new, last, two, busy)
 f.apply()
 f.keep('open', f.part(f.sum()))
 

@@ -4,11 +4,18 @@
 -- ms: what is looked at
 local WINDOW = 5000
 
--- requests in a window that decide anything, and of which the newest are enough
-local FEW, ENOUGH = 20, 100
+-- requests in a window that decide anything; of them those that count, at least;
+-- and of which the newest are enough
+local FEW, SOME, ENOUGH = 20, 10, 100
+
+-- ms after which a host tells of a request that it waits
+local LONG = 500
 
 -- parts of a window, and bins of times
 local PARTS, BINS = 12, 128
+
+-- parts in which those who enter come to the backend
+local COMING = 3
 
 local DATA = { 'requests', 'counted', 'failed', 'failed_top', 'slow_top',
                'failed_users', 'users', 'retry', 'retry_users',
@@ -25,9 +32,13 @@ local now = { ARG.requests + 0, ARG.counted + 0, ARG.failed + 0,
 -- look for nothing.
 local retry_top = ARG.retry_top + 0
 
+-- And beside the part, likewise not looked for: requests that wait, and how many
+-- entered a second.
+local waiting = math.max(ARG.waiting - 1, 0)
+
 -- A part of a window is a list: when it ended, how long it was, ms, the sums, and
 -- bins with what is in them; and retry_top.
-function f.add(sum, part)
+function f.add(sum, part, waits)
   local sums, bins = 2 + #DATA, sum.bins
   sum.n = sum.n + 1
   for i = 1, sums do
@@ -37,6 +48,7 @@ function f.add(sum, part)
     local bin = part[i]
     bins[bin] = (bins[bin] or 0) + part[i + 1]
   end
+  sum.waiting = sum.waiting + (waits or 0)
   -- of a host of before it is not known: of all failures then
   sum.retry_top = sum.retry_top
                   + ((#part - sums) % 2 == 1 and part[#part] or part[6])
@@ -52,7 +64,7 @@ function f.part(sum)
     part[#part + 1] = n
   end
   part[#part + 1] = sum.retry_top
-  return cmsgpack.pack(part)
+  return cmsgpack.pack(part, sum.waiting, sum.entered or 0)
 end
 
 function f.report()
@@ -66,7 +78,7 @@ function f.report()
 end
 
 function f.sum()
-  return { bins = {}, n = 0, retry_top = 0 }
+  return { bins = {}, n = 0, retry_top = 0, waiting = 0 }
 end
 
 function f.named(sum)
@@ -77,6 +89,7 @@ function f.named(sum)
   -- how many there are at a time
   local n = math.max(sum.n, 1)
   sum.late, sum.hung = math.floor(sum.late / n), math.floor(sum.hung / n)
+  sum.waiting = sum.waiting / n
   return sum
 end
 
@@ -86,39 +99,130 @@ function f.gather()
   if kept[1] and us - f.at < WINDOW * 1000 and us >= f.at then
     f.add(open, cmsgpack.unpack(kept[1]))
   end
-  f.add(open, f.report())
+  f.add(open, f.report(), waiting)
   return open
 end
 
--- Four windows: all of the last 5 s, of the parts since the last cut the newest
+-- Five windows: all of the last 5 s, of the parts since the last cut the newest
 -- that are enough, two at least, and of these the newest with a few: what is over
--- is over; and the last two.
+-- is over; the last two; and those since it began to be too much.
 function f.windows()
   local all, new, last, two = f.sum(), f.sum(), f.sum(), f.sum()
-  local names = {}
+  local busy, coming, names = f.sum(), {}, {}
   for i = 0, PARTS - 1 do
     names[i + 1] = 'part' .. (f.parts - i) % PARTS
   end
   local parts, n = call('HMGET', KEY.follow, unpack(names)), 0
   for _, packed in ipairs(parts) do
-    local part = packed and cmsgpack.unpack(packed) or { 0 }
+    local part, waits, entered = { 0 }
+    if packed then
+      part, waits, entered = cmsgpack.unpack(packed)
+    end
     local ended = part[1]
     if ended > ms or ended <= ms - WINDOW then
       break
     end
-    f.add(all, part)
+    f.add(all, part, waits)
     if all.n <= 2 then
-      f.add(two, part)
+      f.add(two, part, waits)
+      two.least = waits and math.min(two.least or waits, waits)
+      two.now = two.now or waits
+      two.last = two.last or 1000 * (part[4] - part[5]) / part[2]
+    end
+    if ended > f.since then
+      f.add(busy, part, waits)
+    end
+    if all.n <= COMING then
+      coming[all.n] = { entered or 0, part[2] }
     end
     if ended > f.from and (n < 2 or (new[4] or 0) < ENOUGH) then
-      f.add(new, part)
+      f.add(new, part, waits)
       n = n + 1
-      if (last[4] or 0) < FEW then
-        f.add(last, part)
+      if (last[4] or 0) < SOME then
+        f.add(last, part, waits)
       end
     end
   end
-  return f.named(all), f.named(new), f.named(last), f.named(two)
+  f.coming = coming
+  return f.named(all), f.named(new), f.named(last), f.named(two), f.named(busy)
+end
+
+-- How many enter a second, by the counter, which may call more than those who
+-- come: smoothed over some decisions.
+function f.note_entering(span)
+  local entered = f.served - f.serving
+  f.serving = f.served
+  if not f.room or entered < 0 or span >= WINDOW then
+    return 0
+  end
+  local rate = math.min(entered * 1000000 / math.max(span, 1),
+                        f.rate >= 0 and f.rate or f.rate_most)
+  -- what was held for a moment says nothing
+  local by = f.held == 1 and 0 or f.entering > 0 and 0.3 or 1
+  f.entering = math.floor(f.entering + by * (rate - f.entering))
+  return rate
+end
+
+-- How many requests came to the backend, for how many who entered, and for how
+-- many who were inside: the last quarter of a minute counts for most.
+function f.note_came(open)
+  local span = open[2] / 1000
+  local came = open[4] + open.waiting - f.waiting
+  f.waiting = open.waiting
+  f.came = math.max(0, KEPT * f.came + 1000 * came)
+  f.let_in = KEPT * f.let_in + span * f.entering
+  -- who is inside and waits asks for less
+  if f.cuts == 0 and f.stopped == 0 then
+    f.asked_for = math.max(0, KEPT * f.asked_for + 1000 * came)
+    f.inside = KEPT * f.inside + span * 1000 * f.users
+  end
+end
+
+-- What a limit can be where the backend answers so many a second; -1: not known.
+function f.takes(name, good)
+  local used, came = f.let_in, f.came
+  if name == 'threshold' then
+    used, came = f.inside, f.asked_for
+  end
+  if came < 1000 * ENOUGH or used <= 0 then
+    return -1
+  end
+  return TRUST * good * used / came
+end
+
+-- How long, ms, who asks now will wait, where so many have waited for LONG: as many
+-- wait besides as come while the last answers took, up to that.  A few that take
+-- long are a few; where nothing comes out it is long.
+function f.wait_of(two, waits)
+  local n, sum = 0, 0
+  for bin, count in pairs(two.bins) do
+    n, sum = n + count, sum + count * math.min(2 ^ ((bin + 0.5) / 8), LONG)
+  end
+  return (n > 0 and sum / n or LONG)
+         + 1000 * math.max(0, waits) / math.max(two.last, 1)
+end
+
+-- The same without chance; -1: not known.
+function f.delay(two)
+  local n = two.least
+  if not n or two.n < 2 or two.span > 4 * STEP
+     or n == 0 and next(two.bins) == nil
+  then
+    return -1
+  end
+  return f.wait_of(two, n - math.sqrt(n))
+end
+
+function f.delivered(sum)
+  return (sum.counted - sum.failed) * 1000000 / sum.span
+end
+
+-- Whether so many have begun to wait since the decision before, by more than
+-- chance, that who asks now will wait for too long.
+function f.is_sudden(two)
+  local n = two.now or 0
+  return n > 0 and ARG.latency ~= '0'
+         and f.wait_of(two, n - 2 * math.sqrt(n)) > 1.5 * ARG.latency
 end
 
 -- The time, us, that such a share is slower than, without the slowest of one user;

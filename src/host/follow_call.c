@@ -110,6 +110,7 @@ ngx_adm_follow_args(ngx_adm_args_t *args, ngx_adm_follow_report_t *report)
     n[NGX_ADM_ARG_FOLLOW_RETRY_USERS] = report->retry_users;
     n[NGX_ADM_ARG_FOLLOW_RETRY_SECONDS] = report->retry_seconds;
     n[NGX_ADM_ARG_FOLLOW_RETRY_TOP] = report->retry_top;
+    n[NGX_ADM_ARG_FOLLOW_WAITING] = report->waiting;
     n[NGX_ADM_ARG_FOLLOW_LATE] = report->late;
     n[NGX_ADM_ARG_FOLLOW_HUNG] = report->hung;
 

@@ -59,7 +59,7 @@ typedef struct {
 
 /*
  * Sums since the last call, of 5 s at most; of users who are one in 20 at most
- * all but "requests".  late and hung are how many there are now.
+ * all but "requests".  waiting, late and hung are how many there are now.
  */
 typedef struct {
     ngx_adm_follow_what_e  what;
@@ -83,6 +83,7 @@ typedef struct {
     int64_t                retry_users;
     int64_t                retry_seconds;  /* in all */
     int64_t                retry_top;    /* of the one user who has most */
+    int64_t                waiting;      /* requests for a header, now */
     int64_t                late;         /* users who wait for a header for
                                             twice latency, and a second */
     int64_t                hung;         /* and for over 5 s */

@@ -183,6 +183,7 @@ ngx_adm_follow_report(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     report->retry_users = measured->retry_users;
     report->retry_seconds = measured->retry_seconds;
     report->retry_top = measured->retry_top;
+    report->waiting = measured->waiting;
     report->late = measured->late;
     report->hung = measured->hung;
 

@@ -18,7 +18,8 @@
 
 
 #define NGX_ADM_FOLLOW_FLUSH    50       /* ms */
-#define NGX_ADM_FOLLOW_LONG     500      /* ms: half of what is late */
+#define NGX_ADM_FOLLOW_LONG     500      /* ms: half of what is late, as in
+                                            lua/follow_lib.lua */
 #define NGX_ADM_FOLLOW_BATCHES  8        /* events at a time, by their ids */
 #define NGX_ADM_FOLLOW_SAMPLES  32
 

@@ -288,10 +288,11 @@ ngx_adm_measure_take_locked(ngx_adm_measure_t *m, ngx_msec_t latency,
 static void
 ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency)
 {
-    ngx_uint_t               i;
+    ngx_uint_t               i, users, most;
     ngx_msec_t               age, late;
     ngx_adm_measure_user_t  *mu;
 
+    users = 0;
     late = ngx_max(2 * latency, NGX_ADM_MEASURE_LATE);
 
     for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
@@ -309,7 +310,15 @@ ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency)
             continue;
         }
 
+        users++;
         m->sums.late += (age > late);
         m->sums.hung += (age > NGX_ADM_MEASURE_HUNG);
+    }
+
+    /* whatever one user has open */
+    most = users / NGX_ADM_MEASURE_PART + 1;
+
+    for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
+        m->sums.waiting += ngx_min(m->users[i].open, most);
     }
 }

@@ -61,9 +61,12 @@ typedef struct {
     ngx_uint_t   retry_top;              /* of the user who has most */
 
     /*
-     * users who now wait for a header for longer than twice backend_latency=
-     * and 1 s; for longer than 5 s
+     * requests that wait for a header now, and have for as long as it takes to
+     * be told of here, of which one user has 1 and a 20th of how many users
+     * do; users who wait for longer than twice backend_latency= and 1 s; for
+     * longer than 5 s
      */
+    ngx_uint_t   waiting;
     ngx_uint_t   late;
     ngx_uint_t   hung;
 

@@ -20,6 +20,9 @@
 #define NGX_ADM_REDIS_PAUSE_MAX     500
 
 
+static void ngx_adm_redis_rest(ngx_adm_redis_conn_t *conn);
+
+
 void
 ngx_adm_redis_fail_lost(ngx_adm_redis_conn_t *conn, ngx_err_t err, char *what)
 {
@@ -72,8 +75,7 @@ ngx_adm_redis_fail(ngx_adm_redis_conn_t *conn, ngx_adm_redis_fault_e fault,
 {
     u_char      *p, text[NGX_MAX_ERROR_STR / 4];
     va_list      args;
-    ngx_msec_t   pause;
-    ngx_uint_t   unused, shift;
+    ngx_uint_t   unused;
     ngx_queue_t  lost, *q;
 
     va_start(args, fmt);
@@ -132,22 +134,35 @@ ngx_adm_redis_fail(ngx_adm_redis_conn_t *conn, ngx_adm_redis_fault_e fault,
         conn->state = ngx_adm_redis_idle;
 
     } else {
-        shift = ngx_min(conn->failures, 8);
-        pause = ngx_min((ngx_msec_t) NGX_ADM_REDIS_PAUSE_MIN
-                        << shift, NGX_ADM_REDIS_PAUSE_MAX);
-        pause = ngx_max(pause, ngx_adm_redis_breaker_pause(&conn->breaker));
-        pause = pause * 3 / 4 + (ngx_msec_t) ngx_random() % (pause / 4 + 1);
+        ngx_adm_redis_rest(conn);
 
         conn->failures++;
         conn->addr = (conn->addr + 1) % conn->naddrs;
-        conn->state = ngx_adm_redis_down;
-
-        ngx_add_timer(&conn->timer, pause);
     }
 
     conn->failed(conn->data);
 
     ngx_adm_redis_complete_lost(&lost);
+}
+
+
+/* the node is left alone until the next attempt */
+
+static void
+ngx_adm_redis_rest(ngx_adm_redis_conn_t *conn)
+{
+    ngx_msec_t  pause;
+    ngx_uint_t  shift;
+
+    shift = ngx_min(conn->failures, 8);
+    pause = ngx_min((ngx_msec_t) NGX_ADM_REDIS_PAUSE_MIN << shift,
+                    NGX_ADM_REDIS_PAUSE_MAX);
+    pause = ngx_max(pause, ngx_adm_redis_breaker_pause(&conn->breaker));
+    pause = pause * 3 / 4 + (ngx_msec_t) ngx_random() % (pause / 4 + 1);
+
+    conn->state = ngx_adm_redis_down;
+
+    ngx_add_timer(&conn->timer, pause);
 }
 
 
@@ -161,7 +176,18 @@ ngx_adm_redis_end_idle(ngx_adm_redis_conn_t *conn)
     }
 
     ngx_adm_redis_end(conn, &lost);
-    conn->state = ngx_adm_redis_idle;
+
+    /*
+     * Of a worker that leaves, which may have something to tell still: no call
+     * goes to a node whose breaker is open, so that only an attempt closes it.
+     */
+
+    if (conn->breaker.state == ngx_adm_redis_breaker_open) {
+        ngx_adm_redis_rest(conn);
+
+    } else {
+        conn->state = ngx_adm_redis_idle;
+    }
 
     return 1;
 }

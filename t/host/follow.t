@@ -103,6 +103,9 @@ subtest 'what decides nothing' => sub {
     is limits(seconds(10, $host, sub { requests($host, 98, @FAST);
                                        requests($host, 2, @SLOW) })),
        '-1 -1 0', 'a few slow ones';
+    is limits(seconds(10, $host, sub { requests($host, 490, @FAST);
+                                       requests($host, 10, ms => 4000) })),
+       '-1 -1 0', 'or a few that always wait';
 
     # one user whom a balancer sends to five hosts in turn
     $host = begin(errors => 200);
@@ -179,6 +182,53 @@ subtest 'down, and up' => sub {
     is limits($answer), '-1 -1 0', 'up to the most, and no limit any more';
     cmp_ok $jump, '<', 1.35, 'not at once';
     is $redis->cmd('HGET', '{e}:state', 'follow'), undef, 'nothing is left';
+};
+
+
+subtest 'a moment in which nothing comes out' => sub {
+    my $host = begin;
+    my $room = room(rate => 100);
+
+    $room->admin('activate');
+    $room->assign(100_000);
+
+    my $well = sub { $room->step; requests($host, 50, @FAST) };
+    is limits(seconds(5, $host, $well)), '-1 -1 0', 'well';
+
+    is limits(seconds(0.5, $host, sub { $room->step }, waiting => 5)),
+       '-1 -1 0', 'a few wait: nothing is known by that';
+    is limits(seconds(0.5, $host, $well)), '-1 -1 0', 'nor was there anything';
+
+    is limits(seconds(0.5, $host, sub { $room->step }, waiting => 40)),
+       '10000 -1 1', 'many begin to wait: hardly anybody enters';
+    is limits(seconds(0.5, $host, sub { $room->step;
+                                        requests($host, 90, ms => 450) },
+                      waiting => 0)),
+       '-1 -1 0', 'it was a moment';
+
+    seconds(5, $host, $well);
+    is limits(seconds(0.5, $host, sub { $room->step }, waiting => 40)),
+       '10000 -1 1', 'again';
+    my $answer = seconds(0.5, $host, sub { $room->step }, waiting => 80);
+    is $answer->{why}, 1, 'and they still wait';
+    cmp_ok $answer->{rate}, '<=', 10_000, 'it was more than a moment';
+
+    # a limit that is in force comes back as it was
+    $host = begin;
+    $room = room(rate => 100);
+    $room->admin('activate');
+    $room->assign(100_000);
+    seconds(5, $host, $well);
+    seconds(3, $host, sub { $room->step; requests($host, 25, @SLOW) });
+    my $before = seconds(4, $host, sub { $room->step;
+                                         requests($host, 25, @FAST) })->{rate};
+    cmp_ok $before, '>', 0, 'limited';
+    my $held = seconds(0.5, $host, sub { $room->step }, waiting => 40)->{rate};
+    cmp_ok $held, '<', 0.5 * $before, 'less for a moment';
+    cmp_ok $held, '>=', 5000, 'not below the least';
+    cmp_ok seconds(0.5, $host, sub { $room->step;
+                                     requests($host, 50, @FAST) },
+                   waiting => 0)->{rate}, '>=', $before, 'and as before';
 };
 
 

@@ -15,7 +15,7 @@ my $site = Admission::Site->start(
 
 my $crowd = Admission::Crowd->new(
     site => $site, users => $ENV{TEST_CROWD} // 360, threshold => $threshold, arrive => 4,
-    poll => 1, stay => [1, 8], vanish => 0, look => 0.2);
+    poll => 1, stay => [1, 8], vanish => 0, look => 0.2, seen_ttl => 30);
 
 my ($flushed, @inside);
 

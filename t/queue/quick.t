@@ -13,7 +13,7 @@ srand $seed;
 
 my @KEYS = qw(queue active seen active-seen done revoked threshold epoch state
               admitted used cleared leaving rate vwr admissions lost
-              slots sold ended completed moved schedule notice hold);
+              slots sold ended completed moved schedule notice hold view);
 
 # active_ttl, session_max, claim_ttl, seen_ttl, restore_wait, admit_interval,
 # admit_batch, token_ttl, no stream

@@ -35,8 +35,9 @@ sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
 my @took;
 
 sub seen ($i, $what, $block) {
-    my ($going, $took) = (going);
-    my $ok = wait_until { $took = $going->(); $block->($i) };
+    my $watch = stopwatch;
+    my $took;
+    my $ok = wait_until { $took = $watch->(); $block->($i) };
     push @took, $took;
     ok $ok, sprintf '%s, instance %d, after %.2f s', $what, $i, $took[-1];
 }

@@ -35,8 +35,9 @@ sub assign ($i, $event = 'concert') {
 my @took;
 
 sub known ($i, $what, $code) {
-    my ($going, $took) = (going);
-    my $known = wait_until { $took = $going->(); $code->(status($i)) };
+    my $watch = stopwatch;
+    my $took;
+    my $known = wait_until { $took = $watch->(); $code->(status($i)) };
     push @took, $took;
     ok($known, sprintf '%s: known there after %.2f s', $what, $took[-1]);
 }

@@ -54,7 +54,6 @@ push $site->{nginx}->@*, $ahead;
 
 my @events = qw(draw beacon plain);
 my (%problem, %log);
-my $going = going(0.3);
 
 sub problem ($event, $what) {
     return if $problem{"$event: $what"}++;
@@ -153,7 +152,7 @@ sub answer ($event, $method, $path, %opt) {
     # between times that open it and the waiting room nothing can be said
 
     my $pending = $code eq 'UNAVAILABLE'
-                  && $going->() - ($changed{$event} // -9) < 2 * slow;
+                  && $changed{$event} && $changed{$event}->() < 2 * slow;
 
     problem($event, "$method $path: " . join ' ', $r->status, $code,
             $r->error // ())
@@ -256,7 +255,7 @@ sub act ($event) {
 # ---- operators
 
 sub operate ($event) {
-    $changed{$event} = $going->();
+    $changed{$event} = stopwatch;
     my @operator = (bearer => $Admission::Site::SECRETS{admin});
     my $api = rand() < 0.5 ? '/api/admin/vwr' : '/api/queue/admin';
     my $room = '/api/admin/vwr';
@@ -295,18 +294,19 @@ sub operate ($event) {
                      @operator) },
     );
     $all[rand @all]->();
-    $changed{$event} = $going->();
+    $changed{$event} = stopwatch;
 }
 
 
 my $end = time + $seconds;
 my $turns = 0;
 
-while (time < $end) {
+# and as many turns as it takes, on a machine that is slow
+
+while (time < $end || $turns <= 50) {
     my $event = $events[rand @events];
     rand() < 0.08 ? operate($event) : act($event);
     look($event);
-    $going->();
     $turns++;
 }
 

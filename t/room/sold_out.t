@@ -33,10 +33,10 @@ sub page ($i, $cookies = {}) {
 # within two seconds
 
 sub soon :prototype(&) ($block) {
-    my $going = going;
+    my $took = stopwatch;
     my $value;
 
-    wait_until { $value = $block->(); $value || $going->() > 2 * slow } 30;
+    wait_until { $value = $block->(); $value || $took->() > 2 * slow } 30;
     return $value;
 }
 

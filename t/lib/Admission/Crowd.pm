@@ -35,6 +35,7 @@ use Test::More ();
 # vanish      share that stops polling for `away` seconds (0)
 # away        [least, most] ([1, 3])
 # look        seconds between looks (0.1)
+# seen_ttl    that of the event, in seconds (600)
 # while       a function: after these, others come as long as it says so
 # connections at once (200)
 
@@ -42,7 +43,7 @@ sub new ($class, %opt) {
     my $self = bless {
         users => 200, arrive => 3, poll => 0.3, stay => [0.1, 0.6],
         leave => 0.1, vanish => 0, away => [1, 3], look => 0.1,
-        connections => 200, threshold => 5, %opt,
+        connections => 200, threshold => 5, seen_ttl => 600, %opt,
         violations => [], errors => {}, looks => 0, max_active => 0,
     }, $class;
 
@@ -158,6 +159,14 @@ sub api ($self, $user, $method, $call, $callback) {
             $user->{heard} = $asked;
             $callback->($json);
         });
+}
+
+
+# Whether a user may have been taken out as one not seen, once, and put back.
+
+sub may_be_swept ($self, $user) {
+    return max($user->{silence} // 0, time - ($user->{heard} // time))
+           > $self->{seen_ttl} - 3;
 }
 
 
@@ -309,8 +318,8 @@ sub look ($self) {
 }
 
 
-# Whoever was let in between two looks stood before everybody who waited at
-# both.  A newcomer let in at once has no place before them either.
+# Whoever was let in between two looks stood before everybody who waited from the
+# one to the other.  A newcomer let in at once has no place before them either.
 
 sub look_at_order ($self, $before, $seen) {
     my $first;      # of those who waited through it
@@ -320,6 +329,7 @@ sub look_at_order ($self, $before, $seen) {
         my $old = $before->{waiting}{$id} // next;
 
         next if $old != $score;
+        next if $self->may_be_swept($self->{user}{$id} // {});
         $first = $score if !defined $first || $score < $first;
     }
 

@@ -50,7 +50,8 @@ sub new ($class, %opt) {
     $self->{crowd} = Admission::Crowd->new(
         site => $self->{site}, users => $self->{users},
         threshold => $self->{threshold}, arrive => $self->{arrive},
-        poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2);
+        poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2,
+        seen_ttl => 30);
 
     return $self;
 }

@@ -69,7 +69,7 @@ sub measure ($self, $us, $user, %of) {
     }
 
     $sums->{requests}++;
-    $self->{waited}{$user} += ($of{ms} // 0) / 500;
+    $self->{waited}{$user} += ($of{ms} - 500) / 500 if ($of{ms} // 0) > 500;
 
     my $one = $window->{users}{$user} //= { counted => 0 };
 
@@ -101,7 +101,7 @@ sub measure ($self, $us, $user, %of) {
     }
 }
 
-# How many wait at a time, of which one user is 1 in 20.
+# How many have waited for 500 ms at a time, of which one user is 1 in 20.
 
 sub waiting ($self) {
     my ($users, $n) = (0, 0);
@@ -122,7 +122,8 @@ sub top ($self, $name, $n) {
 
 
 # Tells of what was measured: what the script answers, by name; waiting: requests
-# that wait now, by default as many as do at a time where calls are twice a second;
+# that have waited for 500 ms now, by default as many as do at a time where calls are
+# twice a second;
 # late, hung: users who wait for long.
 
 sub call ($self, %opt) {

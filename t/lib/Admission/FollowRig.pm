@@ -1,6 +1,6 @@
 # A site whose admission follows its backend: NGINX on some hosts, a Redis, a backend
 # whose capacity is set while it runs, and visitors who come whatever happens, each of
-# whom takes a ticket, waits, and asks for two pages.
+# whom takes a ticket, waits, as pages do, and asks for two pages.
 
 package Admission::FollowRig;
 
@@ -8,6 +8,7 @@ use v5.36;
 
 use IO::Select;
 use IO::Socket::INET;
+use JSON::PP ();
 use Time::HiRes qw(time);
 
 use Admission::Nginx;
@@ -22,13 +23,17 @@ my $ADMIN = 'admin-secret-of-the-test-0123456789';
 # hosts     how many (2)
 # rate      vwr_rate of the event
 # line      more of its line
-# come      visitors a second
+# come      visitors a second; line_max: as long as so many wait, at most
 # capacity  of the backend, a second; base: s that an answer takes at least
+# decided   called with each decision of the script: its fields, as Redis has them,
+#           and the part of the window that it was made with, by name
 
 sub start ($class, %opt) {
     my $self = bless { hosts => 2, rate => 40, line => '', come => 40,
-                       capacity => 1000, base => 0.05, waiting => [],
-                       serving => 0, good => 0, bad => 0, times => [], %opt },
+                       capacity => 1000, base => 0.05, waiting => {},
+                       line_max => 400,
+                       good => 0, times => [],
+                       begun => 1e6 * time, %opt },
                $class;
 
     $self->{redis} = Admission::Redis->start;
@@ -128,7 +133,7 @@ sub serve ($listen, $capacity, $base) {
             next if $bytes{$socket} !~ /\r\n\r\n/;
             $select->remove($socket);
 
-            if (delete($bytes{$socket}) =~ m{^GET /capacity/(\d+)}) {
+            if (delete($bytes{$socket}) =~ m{^GET /capacity/([\d.]+)}) {
                 $capacity = $1;
                 syswrite $socket, "HTTP/1.0 200 OK\r\n\r\n";
                 next;
@@ -161,7 +166,11 @@ sub port ($self, $i) {
     return $nginx->[ $i % @$nginx ]->port;
 }
 
+# Who sees that the line is long goes away.
+
 sub arrive ($self) {
+    return if $self->{waiting}->%* >= $self->{line_max};
+
     my $i = $self->{arrived}++;
 
     $self->{swarm}->request($self->port($i), 'POST', '/vwr-api/assign/e', [],
@@ -170,39 +179,60 @@ sub arrive ($self) {
             $self->{lost}++;
             return;
         }
-        push $self->{waiting}->@*, { i => $i, $r->json->%* };
+        my $who = { i => $i, $r->json->%* };
+
+        $self->{waiting}{$i} = $who;
+        $self->poll_later($who, $who);
     });
 }
 
-# Whose turn has come gets a token, and goes on.
+# As pages do: who is not heard of has gone, for a host.
+
+sub poll_later ($self, $who, $told) {
+    $who->{timer} = $self->{swarm}->timer(
+        ($told->{nextPoll} // 2) * (0.8 + rand 0.2),
+        sub { $self->poll($who) });
+}
+
+# Whose turn has come hears of it from the visitor's own host, as by a stream.
 
 sub look ($self) {
-    $self->{swarm}->request($self->port(0), 'GET', '/vwr-api/status/e', [],
-                            sub ($r) {
-        $self->{serving} = $r->json->{serving} if $r->status == 200;
+    my $n = $self->{nginx}->@*;
 
-        my @turn = grep { $_->{position} <= $self->{serving} }
-                   $self->{waiting}->@*;
-        $self->{waiting} = [ grep { $_->{position} > $self->{serving} }
-                             $self->{waiting}->@* ];
-        $self->enter($_) for @turn;
-    });
+    for my $host (0 .. $n - 1) {
+        $self->{swarm}->request($self->port($host), 'GET',
+                                '/vwr-api/status/e', [], sub ($r) {
+            return if $r->status != 200;
+            my $serving = $r->json->{serving};
+
+            for my $who (sort { $a->{position} <=> $b->{position} }
+                         values $self->{waiting}->%*)
+            {
+                next if $who->{i} % $n != $host || $who->{called};
+                last if $who->{position} > $serving;
+                $who->{called} = 1;
+                $self->{swarm}->cancel($who->{timer});
+                $self->poll($who);
+            }
+        });
+    }
 }
 
-sub enter ($self, $who) {
+sub poll ($self, $who) {
     my $port = $self->port($who->{i});
     my @visitor = ('X-Admission-Visitor' => $who->{visitor});
 
     $self->{swarm}->request(
         $port, 'GET', "/vwr-api/check/e/$who->{requestId}", \@visitor,
         sub ($r) {
-            my $token = $r->status == 200 && $r->json->{token};
-            if (!$token) {
-                push $self->{waiting}->@*, $who;
-                return;
-            }
+            my $told = $r->status == 200 ? $r->json : {};
+
+            $self->{late}++ if $who->{called} && !$told->{token};
+            return $self->poll_later($who, $told) if !$told->{token};
+
+            return if !delete $self->{waiting}{ $who->{i} };
             $self->{entered}++;
-            my @headers = (@visitor, 'X-Vwr-Token' => $token);
+            my @headers = (@visitor, 'X-Vwr-Token' => $told->{token});
             $self->page($port, \@headers, sub {
                 $self->{swarm}->timer(0.3, sub {
                     $self->page($port, \@headers, sub { }) });
@@ -239,6 +269,7 @@ sub go ($self, $seconds, $each = sub ($is) { }) {
             $each->($told[-1]);
             $second += 1;
         }
+        $self->look_at_decision if $self->{decided};
         $self->{swarm}->run(until => sub { time >= $now + 0.01 });
     }
     while (@told < int $seconds) {
@@ -246,6 +277,36 @@ sub go ($self, $seconds, $each = sub ($is) { }) {
         $each->($told[-1]);
     }
     return @told;
+}
+
+my $READ = <<'END';
+local of = {}
+local kept = redis.call('HGETALL', KEYS[1])
+for i = 1, #kept, 2 do of[kept[i]] = kept[i + 1] end
+local part = of['part' .. (of.parts or 0)]
+local told = {}
+for name, value in pairs(of) do
+  if name ~= 'open' and not string.find(name, '^part%d') then
+    told[#told + 1] = name
+    told[#told + 1] = value
+  end
+end
+return { told, part and cjson.encode((cmsgpack.unpack(part))) or '[]' }
+END
+
+sub look_at_decision ($self) {
+    return if time < ($self->{decision} // 0) + 0.1;
+    $self->{decision} = time;
+
+    my ($fields, $part) = $self->{redis}->cmd('EVAL', $READ, 1,
+                                              '{e}:follow')->@*;
+    my %of = @$fields;
+    return if !$of{at} || $of{at} == ($self->{decided_at} // 0);
+    $self->{decided_at} = $of{at};
+    @of{qw(ended ms requests counted failed failed_top slow_top failed_users
+           users retry retry_users retry_seconds late hung)} =
+        JSON::PP::decode_json($part)->@*;
+    $self->{decided}->(\%of);
 }
 
 sub told ($self) {

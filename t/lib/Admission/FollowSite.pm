@@ -21,6 +21,7 @@ my $TICK = 10_000;         # us
 # timeout    ms after which a proxy gives up
 # deaf       true: the backend goes on with what was given up
 # lag        ms in which those whose turn has come are there
+# gone       share of those who wait who have left when their turn comes, unseen
 # queue      requests that the backend lets wait, at most; none: any number
 # failing    share of requests that fail whatever the load
 # fixed      true: nothing is steered
@@ -32,7 +33,7 @@ sub new ($class, $redis, %opt) {
     my $self = bless { redis => $redis, us => 1_800_000_000_000_000,
                        hosts => 2, come => 200, requests => 2, gap => 1000,
                        capacity => 200, base => 100, timeout => 3000,
-                       failing => 0, lag => 250, given_up => 0,
+                       failing => 0, lag => 250, gone => 0, given_up => 0,
                        rate => 200, seed => 1,
                        queue => [], calls => [], due => {}, serving => 0,
                        issued => 0, credit => 0, next_user => 1,
@@ -59,7 +60,7 @@ sub new ($class, $redis, %opt) {
     push $self->{follow}->@*, $self->{follow}[0]->other
         for 2 .. $self->{hosts};
     $self->{rooms} = [ Admission::Rooms->new($redis, rate => $self->{rate},
-                                             edit => $edit) ];
+                                             noshow => 4, edit => $edit) ];
     push $self->{rooms}->@*, $self->{rooms}[0]->other for 2 .. $self->{hosts};
     $self->{rooms}[0]->admin('activate');
     $self->{alive} = [ 0 .. $self->{hosts} - 1 ];
@@ -91,6 +92,11 @@ sub later ($self, $us, $what) {
 }
 
 
+sub host_of ($self, $who) {
+    return $self->{alive}[ $who % $self->{alive}->@* ];
+}
+
+
 # One request of a visitor; then what follows.
 
 sub request ($self, $who, $then = undef) {
@@ -99,7 +105,7 @@ sub request ($self, $who, $then = undef) {
         return;
     }
 
-    my $host = $self->{alive}[ $who % $self->{alive}->@* ];
+    my $host = $self->host_of($who);
     my %one = (who => $who, host => $host, at => $self->{us}, then => $then);
 
     $self->{under_way}++;
@@ -156,7 +162,7 @@ sub serve ($self) {
     $self->{credit} = 1 if $self->{credit} > 1 && !@$queue;
 }
 
-sub visit ($self, $n, $who = $self->{next_user}++) {
+sub visit ($self, $n, $who) {
     $self->request($who, $n < 2 ? undef : sub {
         $self->later(1000 * $self->{gap}, sub { $self->visit($n - 1, $who) });
     });
@@ -178,18 +184,21 @@ sub hosts ($self) {
                 $self->{issued} = $answer->{next};
                 $self->{waiting} = 0;
             }
-            $self->enter($self->{rooms}[$host]->step->{serving});
+            $self->enter($self->{rooms}[$host]->step(
+                come => delete $self->{came}{$host} // {})->{serving});
         }
 
         if ($phase % 500 == 0 && !$self->{fixed}) {
             my $open = $self->{open}{$host} // {};
+            # of those a host knows, see follow_worker.c
+            my $waiting = grep { $self->{us} - $_ > 500_000 } values %$open;
             my $late = grep { $self->{us} - $_ > 2000 * $self->{latency} }
                        values %$open;
             my $hung = grep { $self->{us} - $_ > 5e6 } values %$open;
 
             $self->clock;
             my $answer = $self->{follow}[$host]->call(
-                waiting => scalar keys %$open, late => $late, hung => $hung);
+                waiting => $waiting, late => $late, hung => $hung);
             $self->{answer} = $answer;
             $self->{answered}->($answer) if $self->{answered};
         }
@@ -232,14 +241,21 @@ sub gradient ($self) {
     }
 }
 
-# Those whose turn has come are there soon.
+# Those whose turn has come are there soon, as their hosts tell the next time.
 
 sub enter ($self, $serving) {
     my $to = $serving < $self->{issued} ? $serving : $self->{issued};
 
-    for ($self->{serving} + 1 .. $to) {
-        $self->{entered}++;
-        $self->later(rand 1000 * $self->{lag}, sub { $self->visit($self->{requests}) });
+    for my $n ($self->{serving} + 1 .. $to) {
+        next if rand() < $self->{gone};
+        $self->later(rand 1000 * $self->{lag}, sub {
+            my $who = $self->{next_user}++;
+
+            $self->{entered}++;
+            vec($self->{came}{ $self->host_of($who) }{ $n >> 9 }
+                //= "\0" x 64, $n % 512, 1) = 1;
+            $self->visit($self->{requests}, $who);
+        });
     }
     $self->{serving} = $to if $to > $self->{serving};
 }
@@ -265,7 +281,7 @@ sub run ($self, $seconds) {
         my $n = poisson($self->{come} * $TICK / 1e6);
         if ($self->{gradient}) {
             $self->{entered} += $n;
-            $self->visit($self->{requests}) for 1 .. $n;
+            $self->visit($self->{requests}, $self->{next_user}++) for 1 .. $n;
         } else {
             $self->{waiting} += $n;
         }
@@ -353,6 +369,8 @@ our @CASES = (
                            { for => 40, capacity => 120, kill => 1 } ],
 
     # the rest is harder
+    [ 'stands still',      {}, { for => 30 }, { for => 1, capacity => 0 },
+                           { for => 29, capacity => 240 } ],
     [ 'half, slow to come', { lag => 2000 }, { for => 40 },
                            { for => 60, capacity => 120 },
                            { for => 60, capacity => 240 } ],

@@ -28,7 +28,7 @@ use Test::More ();
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(
-    test_dir free_port wait_until stopwatch going slow sanitized stand_back root
+    test_dir free_port wait_until stopwatch slow sanitized stand_back root
     sources write_file read_file read_lines run run_beside
     json_decode json_encode true false
     processes unreaped alive fd_count rss
@@ -159,23 +159,6 @@ sub stopwatch () {
         my %now = waits();
         my $lost = max(map { $now{$_} - ($before{$_} // 0) } keys %now) // 0;
         return max(0, $until - $start - max($lost, stood($start, $until)));
-    };
-}
-
-
-# For what is promised within some seconds and is looked at again and again: what it
-# returns, called at each look, says how many seconds have passed since, but for
-# what is longer than so many between two looks: there the machine stood still.
-
-sub going ($most = 0.1) {
-    my ($gone, $last) = (0, time);
-
-    return sub {
-        my $now = time;
-
-        $gone += min($now - $last, $most);
-        $last = $now;
-        return $gone;
     };
 }
 
