@@ -315,7 +315,8 @@ ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency)
         m->sums.hung += (age > NGX_ADM_MEASURE_HUNG);
     }
 
-    /* whatever one user has open */
+    /* a user counts for so many, however many it has open */
+
     most = users / NGX_ADM_MEASURE_PART + 1;
 
     for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {
