@@ -155,6 +155,7 @@ fuzz_reply_queue(redisReply *reply)
 
         if (rc == NGX_OK) {
             fuzz_check(r.points->elements <= NGX_ADM_VIEW_POINTS);
+            fuzz_check(r.ranks->elements <= NGX_ADM_VIEW_SHARES);
             fuzz_check(r.gone->elements % 2 == 0);
         }
     }

@@ -55,9 +55,10 @@ local PRIOR = 3
 local AGES = { 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30 }
 local FADES = 4000000
 
--- how many times the rate's numbers are called at most, to make up for people
--- who were expected and did not come; and us of the rate, or so many times its
--- root, beyond which that is forgotten: a few are missing by chance
+-- how many times as many numbers as by the rate are called at most, to make
+-- up for people who were expected and did not come; and us of the rate, or so
+-- many times its root, beyond which that is forgotten: a few are missing by
+-- chance
 local CATCH_UP, OWED, CHANCE = 1.5, 300000, 5
 
 -- numbers that are passed over, at least; how often in 30 s; and how many who

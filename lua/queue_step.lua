@@ -52,8 +52,8 @@ local since = ARG.since + 0 <= q.far and ARG.since or '0'
 q.more = 0
 
 q.left, q.stale = 0, 0
-q.early = 0         -- how often somebody waited on while people behind entered
-                    -- who were let in; there are none
+q.early = 0         -- 1: somebody waits on who was ahead of one who was let in,
+                    -- which is never to happen
 q.waited = {}       -- ms, of each who was let in
 
 

@@ -76,9 +76,9 @@ function q.kept_points(w, kept)
 end
 
 function q.kept(w)
-  local kept = q.by_the_way('HMGET', KEY.view, 'life', 'at', 'total', 'turn',
+  local kept = q.by_the_way('HMGET', KEY.view, 'of', 'at', 'total', 'turn',
                             'points')
-  if not kept or kept[1] ~= w.life then
+  if not kept or kept[1] ~= w.of then
     return false
   end
   local ok, is = pcall(q.kept_points, w, kept)
@@ -241,7 +241,7 @@ function q.keep_points(w, points, ranks, off)
   end
   list = cmsgpack.pack(list)
   local alone = pcall(q.alone)
-  if q.by_the_way('HSET', KEY.view, 'life', w.life, 'at', q.int(q.ms), 'total',
+  if q.by_the_way('HSET', KEY.view, 'of', w.of, 'at', q.int(q.ms), 'total',
                   q.int(q.total), 'turn', q.int(w.turn + 1), 'points', list)
   then
     q.by_the_way('EXPIRE', KEY.view, KEPT)
@@ -268,7 +268,7 @@ function q.points(exact)
   local most = math.max(OFF, math.floor(q.size / PARTS))
   local far = math.floor(0.85 * most)
   local may = (most - far + 2) / 3
-  local w = { life = q.int(q.epoch) .. ' ' .. q.int(q.clear),
+  local w = { of = q.int(q.epoch) .. ' ' .. q.int(q.clear),
               exact = exact, low = points[exact], from = exact - 1,
               high = call('ZRANGE', k.queue, -1, -1, 'WITHSCORES')[2] + 0,
               to = q.size - 1,

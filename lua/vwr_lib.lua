@@ -336,8 +336,8 @@ function v.draw()
   v.save()
 end
 
--- Until when those who tell of the draw have to read it back; 0: they have.  A
--- clock that went back makes no difference to that.
+-- Until when those who tell of the draw have to read it back; 0: there is
+-- none, or they have, and Redis's clock went back since.
 function v.read_back()
   return v.order > 0 and v.us >= v.ready and v.ready + READ_BACK or 0
 end

@@ -101,8 +101,10 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
 
     spread = 1 + NGX_ADM_PACE_TENTH * ngx_adm_root(spread);
 
-    /* the first of them passes at any time within the next step: where there
-       are few it is by half of one that the last waits less */
+    /*
+     * the first of them passes at any time within the next step: so the last
+     * may wait for half a person less, which matters where they are few
+     */
 
     first = ngx_adm_forecast_time(ngx_max(n - 0.5, 0), a, leave);
 

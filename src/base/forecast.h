@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
     int64_t  wait;           /* s */
-    int64_t  low;            /* with 1 in 10 chances it is less, */
+    int64_t  low;            /* in 1 of 10 cases it is less, */
     int64_t  high;           /* or more */
 } ngx_adm_range_t;
 

@@ -313,8 +313,10 @@ ngx_adm_param_text(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,
 }
 
 
-/* "off" is what holds where nothing is said, for an event that is to be without
-   what the default line has */
+/*
+ * "off" is what holds where no line says anything: for an event that is to be
+ * without what the default line has
+ */
 
 static ngx_int_t
 ngx_adm_param_most(ngx_conf_t *cf, ngx_adm_param_t *param, ngx_str_t *value,

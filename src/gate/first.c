@@ -3,7 +3,7 @@
  * Copyright (C) 2026 the admission module authors
  *
  * A host that has just started knows neither who was put out of an event nor
- * whether an operator holds it, and might let requests pass that are not to.
+ * whether an operator holds it, and might let requests pass that must not.
  * Until it has heard of all events there are, requests ask about theirs.  If
  * Redis does not answer they are judged by what the host knows.
  */

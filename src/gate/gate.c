@@ -510,7 +510,7 @@ ngx_adm_gate_open(ngx_adm_gate_t *g, ngx_adm_verdict_e tier, ngx_str_t *event,
         }
     }
 
-    /* of what may be no event the list of rooms tells */
+    /* if it may be no event at all, the look at its room tells */
 
     if (conf && !g->doubtful) {
         rc = ngx_adm_gate_first(g->request, g->ctx, event, conf);

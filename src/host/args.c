@@ -169,8 +169,8 @@ ngx_adm_keys(ngx_adm_script_t *script, ngx_str_t *event)
     if (ngx_adm_redis_keys(&script->last, script->nkeys, argv) == NGX_OK) {
 
         /*
-         * after the one brace in the key, since neither a prefix nor an event
-         * has any
+         * the event is behind the first brace of the key, since a prefix has
+         * none
          */
 
         script->event.data = script->last.first.data

@@ -555,7 +555,10 @@ ngx_adm_bucket_swap_locked(ngx_adm_buckets_t *buckets, uint32_t a, uint32_t b)
 }
 
 
-/* counts a refusal; whether it is news that one address has over half */
+/*
+ * counts a refusal; whether it is news that one address has over half; bucket
+ * NULL: the refusal is of none
+ */
 
 static ngx_uint_t
 ngx_adm_bucket_refused_locked(ngx_adm_refusals_t *refusals,

@@ -66,8 +66,8 @@ void ngx_adm_revoked_told(ngx_str_t *event, ngx_str_t *user, int64_t revoked,
 ngx_uint_t ngx_adm_doubt_any(ngx_adm_zone_t *zone);
 
 /*
- * Whether what was forgotten may be about a token of adm; heard: the host
- * knows all revocations of its event.
+ * Whether what was forgotten may be about a token let in at adm; heard: the
+ * host knows all revocations of its event.
  */
 ngx_uint_t ngx_adm_doubt_locked(ngx_adm_zone_t *zone, int64_t adm,
     ngx_uint_t heard);

@@ -50,7 +50,7 @@ typedef struct {
                                                event with slots= */
 
     /* of an answer only */
-    ngx_msec_t                  ends;       /* when a session ends; 0: the
+    ngx_msec_t                  ends;       /* until a session does; 0: the
                                                answer does not say */
     ngx_uint_t                  full;       /* of the queue: NGX_ADM_LINE_* */
 

@@ -36,7 +36,8 @@ void ngx_adm_events_listed(ngx_uint_t life);
 
 /*
  * Touch was not lost for ms: if the list was read before that, all events in it
- * have been heard of by now, and nobody asks any more.  Takes the lock.
+ * have been heard of by now, and nobody asks any more.  Takes the lock, until
+ * it is so.
  */
 void ngx_adm_events_learned(ngx_msec_t ms);
 

@@ -239,8 +239,8 @@ ngx_adm_event_alloc_locked(ngx_adm_zone_t *zone, size_t size,
 
 /*
  * Forgets the event unused for longest: one without work if there is such
- * among the last few; with idle_only no other.  Returns 0 if there
- * was none to forget, or only the one to keep.
+ * among the last few; with idle_only no other.  Returns 0 if there was none to
+ * forget, or only the one to keep.
  */
 
 static ngx_uint_t

@@ -32,8 +32,8 @@ typedef struct {
 
 
 /*
- * a view of one event; if that is not known all is 0, and what may be set is
- * not
+ * a view of one event; if that is not known all is 0, but -1 where that means
+ * that nothing is set, or known
  */
 void ngx_adm_event_view_get(ngx_str_t *id, ngx_adm_event_view_t *view);
 

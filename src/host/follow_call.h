@@ -18,9 +18,6 @@
 #include "../redis/script.h"
 
 
-#define NGX_ADM_FOLLOW_BINS  128         /* bin i: times in (2^(i/8),
-                                            2^((i+1)/8)] ms; the first and the
-                                            last have what is beyond them */
 #define NGX_ADM_FOLLOW_STEP  500         /* ms between calls of a host */
 
 

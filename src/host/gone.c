@@ -26,9 +26,10 @@ typedef struct {
     int64_t                     time;       /* us; 0: free */
     ngx_adm_event_node_t       *event;      /* an address only: it may be
                                                gone */
-    uint32_t                    next;       /* in the chain; 0: the end */
-    uint32_t                    first;      /* of the chain of this element's
-                                               bucket */
+    uint32_t                    next;       /* in the chain, from 1; 0: its
+                                               end */
+    uint32_t                    first;      /* of the chain of the bucket that
+                                               has this element's number */
 } ngx_adm_gone_one_t;
 
 

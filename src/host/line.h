@@ -29,11 +29,11 @@
 #define NGX_ADM_LINE_FULL  1             /* so many wait */
 #define NGX_ADM_LINE_LONG  2             /* the wait would be too long */
 
-/* for tickets also: the sale has not opened, or is closed */
+/* for tickets only: the sale has not opened, or is closed */
 #define NGX_ADM_LINE_BEFORE  3
 #define NGX_ADM_LINE_CLOSED  4
 
-/* for tickets: the draw has to be committed to first */
+/* for tickets only: the draw has to be committed to first */
 #define NGX_ADM_LINE_UNCOMMITTED  5
 
 /* s after which somebody who was refused may come again */

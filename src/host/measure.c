@@ -27,6 +27,7 @@
     if ((n) < (max)) { (n)++; }
 
 
+static ngx_uint_t ngx_adm_measure_bin(ngx_msec_t ms);
 static void ngx_adm_measure_roll(ngx_adm_measure_t *m);
 static void ngx_adm_measure_count(ngx_adm_measure_t *m,
     ngx_adm_sample_t *sample);
@@ -36,7 +37,7 @@ static ngx_uint_t ngx_adm_measure_top_take(ngx_adm_measure_top_t *top);
 static void ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency);
 
 
-ngx_uint_t
+static ngx_uint_t
 ngx_adm_measure_bin(ngx_msec_t ms)
 {
     uint64_t    part;
@@ -314,7 +315,8 @@ ngx_adm_measure_waiting(ngx_adm_measure_t *m, ngx_msec_t latency)
         m->sums.hung += (age > NGX_ADM_MEASURE_HUNG);
     }
 
-    /* whatever one user has open */
+    /* a user counts for so many, however many it has open */
+
     most = users / NGX_ADM_MEASURE_PART + 1;
 
     for (i = 0; i < NGX_ADM_MEASURE_USERS; i++) {

@@ -62,7 +62,7 @@ typedef struct {
 
     /*
      * requests that wait for a header now, and have for as long as it takes to
-     * be told of here, of which one user has 1 and a 20th of how many users
+     * be told of here: of one user no more than 1 and a 20th of how many users
      * do; users who wait for longer than twice backend_latency= and 1 s; for
      * longer than 5 s
      */
@@ -109,8 +109,6 @@ typedef struct {
     ngx_adm_measure_user_t  users[NGX_ADM_MEASURE_USERS];
 } ngx_adm_measure_t;
 
-
-ngx_uint_t ngx_adm_measure_bin(ngx_msec_t ms);
 
 /*
  * a request of the user with this hash has been under way since then; is no

@@ -158,9 +158,9 @@ ngx_adm_redis_call_t *ngx_adm_record_call(ngx_adm_record_t *record,
 
 /*
  * What an answer of another script says of a record.  _heard(): its value; if
- * Redis lost a later one it gets that back.  _heard_version(): only its
- * version, 0: none; if that is news the record is fetched, and 1 is returned:
- * as that may fail, another such answer has to follow.
+ * Redis lost a later one it gets that back.  _heard_of(): only its version, 0:
+ * none; if that is news the record is fetched, and 1 is returned: as that may
+ * fail, another such answer has to follow.
  */
 void ngx_adm_record_heard(ngx_adm_record_t *record, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, void *value);

@@ -120,7 +120,7 @@ typedef struct {
     ngx_msec_t                  token_ttl;
     ngx_uint_t                  admissions_stream;  /* bool */
     ngx_uint_t                  leave_on_close;     /* bool: who closes a
-                                                       stream */
+                                                       stream leaves */
     int64_t                     max_queue;      /* users waiting; -1: any */
     ngx_msec_t                  max_wait;       /* 0: any */
     int64_t                     slots;          /* seats in all; -1: no end
@@ -219,7 +219,7 @@ typedef struct {
 typedef struct {
     int64_t                       step;         /* ns until there is room for
                                                    one more; 0: off */
-    int64_t                       depth;        /* ns, burst steps */
+    int64_t                       depth;        /* ns: the burst times step */
     unsigned                      given:1;      /* not the default */
 } ngx_adm_intake_conf_t;
 
@@ -231,7 +231,7 @@ typedef struct {
     ngx_array_t            *categories;  /* pointers to ngx_adm_category_t;
                                             NULL: there are no limits */
 
-    ngx_int_t               streams;     /* most of a worker; UNSET: half of
+    ngx_int_t               streams;     /* of a worker at most; UNSET: half of
                                             its connections */
 
     ngx_uint_t              names;       /* most events with names in

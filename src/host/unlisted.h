@@ -49,9 +49,9 @@ ngx_adm_bound_e ngx_adm_unlisted_join(ngx_adm_guest_t *guest,
 /*
  * What became of a call.  _in(): the guest is in, or waits; _out(): is not
  * (left is 0), or will not be in so many ms unless heard of; _failed(): nobody
- * knows, since no answer came; _unsent(): the call was not sent.  If the
- * client goes before the answer none of these is called, and it counts as if
- * the guest were in, until that ends by itself.
+ * knows, since no answer came (sent), or the call was not sent.  If the client
+ * goes before the answer none of these is called, and it counts as if the
+ * guest were in, until that ends by itself.
  */
 void ngx_adm_unlisted_in(ngx_adm_guest_t *guest);
 void ngx_adm_unlisted_out(ngx_adm_guest_t *guest, ngx_msec_t left);

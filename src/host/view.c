@@ -47,7 +47,6 @@ typedef struct {
     ngx_msec_t                  wanted;
     ngx_msec_t                  asked;      /* ms, last by a step */
     ngx_msec_t                  issued;     /* ms, for the view that there is */
-    ngx_uint_t                  serial;
     int64_t                     from;       /* us: who was gone before is not
                                                known; 0: nobody is */
     int64_t                     told;       /* us: who is gone is known up to
@@ -62,7 +61,6 @@ typedef struct {
     ngx_adm_few_t               few;
     ngx_queue_t                 lru;
     size_t                      bytes;      /* bytes of all points */
-    ngx_uint_t                  serials;
 } ngx_adm_views_t;
 
 
@@ -293,23 +291,11 @@ ngx_adm_view_look_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     view->sold = en->unsold ? -1 : en->state.sold;
     view->rate = vn->news.rate;
     view->clock = vn->news.clock;
-    view->serial = vn->serial;
     view->age = ngx_adm_since(vn->issued);
     view->exact = exact ? 1 : 0;
     view->head = (position <= (int64_t) vn->reach);
 
     return NGX_OK;
-}
-
-
-ngx_uint_t
-ngx_adm_view_serial_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en)
-{
-    ngx_adm_view_node_t  *vn;
-
-    vn = (en && en->state.epoch) ? ngx_adm_view_want_locked(zone, en) : NULL;
-
-    return (vn && ngx_adm_view_is_good_locked(en, vn)) ? vn->serial : 0;
 }
 
 
@@ -551,12 +537,6 @@ ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
     vn->news.clock = news->clock;
     vn->issued = scan->asked;
     vn->reach = scan->reach;
-
-    if (++ngx_adm_views_of(zone)->serials == 0) {
-        ngx_adm_views_of(zone)->serials = 1;
-    }
-
-    vn->serial = ngx_adm_views_of(zone)->serials;
 
 unlock:
 

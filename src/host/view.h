@@ -60,8 +60,6 @@ typedef struct {
                                                -1: none yet */
     int64_t                     clock;      /* us, the event's clock, of the
                                                view */
-    ngx_uint_t                  serial;     /* number of the view, another
-                                               one when it is renewed */
     ngx_msec_t                  age;        /* ms since it was asked for */
     unsigned                    exact:1;
     unsigned                    head:1;     /* may be let in before the view
@@ -90,13 +88,6 @@ ngx_int_t ngx_adm_view_look(ngx_str_t *event, ngx_adm_view_who_t *who,
     ngx_adm_view_t *view);
 ngx_int_t ngx_adm_view_look_locked(ngx_adm_zone_t *zone,
     ngx_adm_event_node_t *en, ngx_adm_view_who_t *who, ngx_adm_view_t *view);
-
-/*
- * The number of the event's view, another one when it is renewed; 0: there is
- * none.  Counts as a look.
- */
-ngx_uint_t ngx_adm_view_serial_locked(ngx_adm_zone_t *zone,
-    ngx_adm_event_node_t *en);
 
 /*
  * By what Redis said, or refused of a place, places of the user up to that

@@ -152,7 +152,7 @@ size_t ngx_adm_zone_free(void);
 size_t ngx_adm_zone_size(void);
 
 /*
- * How often the zone was made anew since a process died with its lock: since
+ * How often the zone was made anew because a process died with its lock: since
  * this was last asked, and ever.  After it the host does not know what it knew
  * before.  The first takes the lock, the second does not.
  */

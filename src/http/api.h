@@ -104,8 +104,8 @@ ngx_uint_t ngx_adm_arg_flag(ngx_http_request_t *r, const char *name);
 ngx_uint_t ngx_adm_is_beacon(ngx_http_request_t *r);
 
 /*
- * when the call has to be answered, by Redis's answer or without, ms, from now
- * on
+ * by when (ms, of ngx_current_msec) a call that begins now has to be answered,
+ * whether Redis answers or not
  */
 ngx_msec_t ngx_adm_api_deadline(ngx_adm_api_call_t *call);
 

@@ -53,10 +53,10 @@ struct ngx_adm_once_s {
 
 /*
  * Runs first or again, before it returns or later, unless the client goes; or
- * answers by itself.  A call is known by n parts, of who asks and for what,
- * and one before them, left empty for the key. body: what has to be the same.
- * once is in the request's pool, zeroed but for what the caller sets.  Returns
- * what a content handler returns.
+ * answers by itself.  A call is known by n parts: the first is left empty, for
+ * the key, the others say who asks, and for what. body: what has to be the
+ * same. once is in the request's pool, zeroed but for what the caller sets.
+ * Returns what a content handler returns.
  */
 ngx_int_t ngx_adm_once(ngx_adm_once_t *once, ngx_str_t *parts, ngx_uint_t n,
     ngx_str_t *body, ngx_uint_t nbody);

@@ -20,23 +20,17 @@
 #include "ready.h"
 
 
-/* ms without an answer; the schedule asks Redis twice a second, in any case */
+/* the schedule asks Redis twice a second, in any case */
 #define NGX_ADM_READY_SILENT  3000       /* ms without an answer */
 
-/*
- * ms with a breaker open; other workers may be answered meanwhile, and then
- * all is well
- */
-#define NGX_ADM_READY_OPEN    1000       /* ms, with a breaker open
-                                            */
+/* as long as other workers are answered meanwhile all is well */
+#define NGX_ADM_READY_OPEN    1000       /* ms without an answer, with a
+                                            breaker open */
 
 /* more than there are events for: people wait longer than they have to */
 #define NGX_ADM_READY_LATE    5000       /* ms */
 
-/*
- * ms since a stale event was seen; each event is looked at several times in
- * that
- */
+/* each event is looked at several times in that */
 #define NGX_ADM_READY_SEEN    3000       /* ms since a stale event was seen */
 
 

@@ -33,7 +33,10 @@
 ngx_int_t ngx_adm_live_handler(ngx_http_request_t *r);
 ngx_int_t ngx_adm_ready_handler(ngx_http_request_t *r);
 
-/* 0: ready, as it always is without Redis in the configuration */
+/*
+ * 0: ready; without Redis in the configuration always, unless some location is
+ * of no use without it
+ */
 ngx_uint_t ngx_adm_not_ready(ngx_adm_main_conf_t *mcf);
 
 /* whether the state of some event is stale */

@@ -39,7 +39,7 @@
 typedef struct {
     ngx_array_t                 parts;      /* ngx_adm_page_part_t */
     ngx_str_t                   csp;        /* Content-Security-Policy */
-    ngx_str_t                   tag;        /* hash of all that is fixed */
+    ngx_str_t                   tag;        /* hash of what is fixed, hex */
 } ngx_adm_page_doc_t;
 
 

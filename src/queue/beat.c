@@ -78,7 +78,7 @@
 #define NGX_ADM_BEAT_SOON   10           /* ms, for users whom Redis did not
                                             find by name */
 
-/* how a user was told of before; LATELY: noted by Redis so lately */
+/* how a user was told of before; LATELY: Redis noted it not long ago */
 #define NGX_ADM_BEAT_NEW     0
 #define NGX_ADM_BEAT_TOLD    1
 #define NGX_ADM_BEAT_LATELY  2

@@ -361,7 +361,8 @@ ngx_adm_queue_reply_points(ngx_adm_queue_reply_t *r)
     }
 
     if (n != r->exact + behind
-        || n > NGX_ADM_VIEW_POINTS
+        || r->exact > NGX_ADM_VIEW_EXACT
+        || behind > NGX_ADM_VIEW_SHARES
         || (behind && r->exact == 0))
     {
         return NGX_ERROR;

@@ -34,7 +34,10 @@ typedef struct {
     redisReply              *members;
     ngx_adm_line_scan_t      scan;
 
-    /* of a step: scores of the line; who is gone from it: user, time, ... */
+    /*
+     * of a step: scores of the line, the ranks of those behind the first
+     * "exact"; who is gone from it: user, time, ...
+     */
     redisReply              *points;
     redisReply              *ranks;
     redisReply              *gone;

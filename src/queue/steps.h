@@ -26,7 +26,10 @@ void ngx_adm_queue_steps(ngx_log_t *log);
 /* issues one for the event, if not all errands are out */
 void ngx_adm_queue_step_now(ngx_str_t *event);
 
-/* takes of the answer of one what operators set, and that it told that */
+/*
+ * takes from a step's answer what operators set of the event, which the host
+ * has heard of if the step told all
+ */
 void ngx_adm_queue_stepped_sets(ngx_str_t *event, ngx_adm_event_conf_t *conf,
     ngx_adm_queue_answer_t *answer);
 

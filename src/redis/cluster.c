@@ -32,7 +32,7 @@
 #define NGX_ADM_REDIS_TRYAGAIN  20        /* ms */
 #define NGX_ADM_REDIS_NO_SLOT   50        /* ms */
 
-#define NGX_ADM_REDIS_PROBE     100       /* ms between probes */
+#define NGX_ADM_REDIS_PROBE     100       /* ms between probes, at least */
 
 
 struct ngx_adm_redis_cluster_s {

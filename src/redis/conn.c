@@ -380,7 +380,10 @@ ngx_adm_redis_tell_late(ngx_adm_redis_conn_t *conn)
 }
 
 
-/* ms until the connection ends for lack of an answer; all: or a deadline is */
+/*
+ * ms until the connection ends for lack of an answer; all: or until a
+ * deadline, if that is earlier
+ */
 
 static ngx_msec_int_t
 ngx_adm_redis_time_left(ngx_adm_redis_conn_t *conn, ngx_uint_t all)

@@ -76,7 +76,7 @@ struct ngx_adm_redis_conn_s {
     ngx_queue_t                 calls;     /* oldest first */
     ngx_chain_t                *out;       /* not yet written */
     ngx_chain_t               **last_out;
-    ngx_uint_t                  unwritten; /* calls since the last */
+    ngx_uint_t                  unwritten; /* calls since the last write */
     size_t                      pending;   /* bytes of a reply */
     ngx_pool_t                 *replies;   /* NULL: none yet */
 
@@ -96,7 +96,7 @@ struct ngx_adm_redis_conn_s {
 
     ngx_adm_redis_tls_t         tls;       /* if conf->ssl */
     ngx_adm_redis_health_t     *health;    /* of the host */
-    ngx_adm_redis_health_t      own;       /* where those have no room */
+    ngx_adm_redis_health_t      own;       /* where the host has no room */
     ngx_adm_redis_breaker_t     breaker;
     ngx_adm_redis_breaker_state_e  counted;  /* in what state the breaker is
                                                 counted */

@@ -29,7 +29,8 @@ typedef struct {
     ngx_atomic_t                since;          /* ms, when calls began to be
                                                    answered well, without a
                                                    break; 0: not just now */
-    ngx_atomic_t                refused;        /* bool: it refused a call */
+    ngx_atomic_t                refused;        /* bool: it refused a call of
+                                                   late */
     ngx_atomic_t                masters;        /* a hash of their names; 0:
                                                    never heard */
 
@@ -90,7 +91,7 @@ ngx_int_t ngx_adm_redis_masters(uint32_t hash);
  */
 #define NGX_ADM_REDIS_OPEN  ngx_adm_redis_breaker_closed
 
-/* the worker in that slot was killed, if it was: its numbers count no more */
+/* killed: whether the worker in that slot was: its numbers do not count */
 ngx_uint_t ngx_adm_redis_in_state(ngx_uint_t state,
     ngx_uint_t (*killed)(ngx_uint_t slot));
 

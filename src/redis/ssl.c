@@ -110,7 +110,7 @@ ngx_adm_redis_ssl_trust(ngx_conf_t *cf, ngx_ssl_t *ssl, ngx_str_t *ca)
         return NGX_ERROR;
     }
 
-    /* not NGX's own callback, with which a handshake never fails */
+    /* not NGINX's own callback, with which a handshake never fails */
 
     SSL_CTX_set_verify(ssl->ctx, SSL_VERIFY_PEER, NULL);
 

@@ -22,7 +22,7 @@ ngx_int_t ngx_adm_admin_list(ngx_adm_api_call_t *call);
 
 /*
  * Puts what share of people come when it is their turn, as a member of JSON
- * with a comma in front; nothing where come is not looked at, or not known.
+ * with a comma in front; nothing where that is not looked at, or not known.
  */
 #define NGX_ADM_ROOM_COME  (sizeof(",\"comePercent\":") + NGX_INT64_LEN)
 

@@ -51,9 +51,9 @@ typedef struct {
     int64_t                     tier;       /* 0: absent */
     int64_t                     position;   /* 0: absent */
 
-    /* when the ticket was issued; of a place, when that was */
-    int64_t                     at;         /* time of issue of the ticket, of a
-                                               place its own */
+    /* microseconds on the event's clock; 0: absent */
+    int64_t                     at;         /* when the ticket was issued; of a
+                                               place, when that was */
     int64_t                     ticket;     /* of a tier 1 token without at:
                                                what that was */
     int64_t                     act;        /* the activation */

@@ -24,8 +24,8 @@
 ngx_int_t ngx_adm_verified_init(ngx_cycle_t *cycle);
 
 /*
- * copies the claims' strings to where there is room for them; returns the
- * bytes
+ * _strings(): how many bytes the strings of claims have; _copy(): copies
+ * claims, and their strings to where there is room for that many
  */
 size_t ngx_adm_claims_strings(ngx_adm_claims_t *claims);
 void ngx_adm_claims_copy(ngx_adm_claims_t *dst, u_char *strings,

@@ -234,10 +234,10 @@ subtest 'what is kept and not so' => sub {
         cmp_ok step_of($hosts[1], $what), '>=', 1000, 'all are looked up';
     };
 
-    # of another life, of before a clear, of another time
+    # of another epoch, of before a clear, of another time
 
-    $redis->cmd('HSET', $view, life => '1 0');
-    $all->('another life');
+    $redis->cmd('HSET', $view, of => '1 0');
+    $all->('another epoch');
     $redis->cmd('HSET', $view, at => 9e12);
     $all->('the clock went back');
     $redis->cmd('HSET', $view, at => 1);
