@@ -513,7 +513,8 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
 /*
  * Only time in which somebody waits counts, and no more than the rate lets
- * pass: what an operator moves by hand is no measure of what comes.
+ * pass: what an operator moves by hand is no measure of what comes, least of
+ * all while the room is paused.
  */
 
 static void
@@ -543,14 +544,14 @@ ngx_adm_room_measure_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     us = room->updated - known->updated;
     passed = (room->serving - known->serving) * 1000;
 
-    if (known->active && !room->gathers && known->serving < known->next
+    if (known->active && room->rate && !room->gathers
+        && known->serving < known->next
         && us > 0 && us <= NGX_ADM_ROOM_GAP && passed >= 0)
     {
         rn->us += us;
-        rn->passed += rate ? ngx_min(passed, rate * us / 1000000 + 1000)
-                           : passed;
+        rn->passed += ngx_min(passed, rate * us / 1000000 + 1000);
 
-        if (room->rate && !en->held) {
+        if (!en->held) {
             people = ngx_adm_there_passing_locked(rn, room->serving) * 1000;
 
             ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_ROOM, us,
