@@ -15,7 +15,7 @@ my $site = waiting_site(
     timeout => '5s',
     events => 'default vwr_rate=1 vwr_burst=0 vwr_noshow=1 threshold=4
                        claim_ttl=2s admit_interval=200ms;
-               by-hand vwr_rate=0;',
+               by-hand vwr_rate=0; halted vwr_rate=10 vwr_max_wait=20s;',
     http => "keepalive_requests 10000; admission_secret user $secret;",
     server => <<'END');
         location /jwt/queue/ { admission_user jwt; admission_queue_api; }
@@ -74,6 +74,11 @@ sub by_hand () {
                  event => 'by-hand')->json;
 }
 
+# one is held for half of the time: 140 are to wait for 14 s
+
+operator($site, POST => 'activate/halted');
+assign($site, 0, {}, event => 'halted') for 1 .. 200;
+
 my ($low, $wait, $high) = is_range($last, 'a ticket');
 cmp_ok $high, '>=', $wait * 1.25, 'which is wide';
 
@@ -89,13 +94,15 @@ my $stream = Admission::Stream->open($port, '/jwt/queue/stream/concert',
 
 my $start = now;
 my ($room, $queue);
-my ($advanced, $by_hand, @numbers) = (0);
+my ($advanced, $held, $by_hand, @numbers) = (0, 0);
 
 ok +(wait_until {
     if (now() - $start > $advanced + 1 && $advanced < 12) {
         operator($site, POST => 'advance/by-hand', body => '{"batchSize":2}');
         $advanced++;
     }
+    operator($site, PUT => 'hold/halted')
+        if now() - $start > 5.5 && !$held++;
     $by_hand = by_hand;
     push @numbers, $by_hand if !is_paused($by_hand) || !$by_hand->{paused};
 
@@ -108,6 +115,10 @@ ok +(wait_until {
 
 cmp_ok $by_hand->{servingCounter}, '>', 0, 'where an operator lets in by hand';
 is_deeply \@numbers, [], 'there is no number while the room is paused';
+
+operator($site, DELETE => 'hold/halted');
+is assign($site, 0, {}, event => 'halted')->status, 200,
+    'time in which nobody is let in does not make the wait longer';
 
 ($low, $wait, $high) = is_range($room, 'check');
 cmp_ok $low, '<=', 91 - $room->{servingCounter}, 'no more than there are';
