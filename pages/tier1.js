@@ -35,9 +35,15 @@ async function assign(away) {
 
 // Where the turn may come sooner than it is to ask, which is so where many pass a
 // second, it asks by then: what comes late is missed in one second, and too much in
-// another.
+// another.  While the counter stands that time is nobody's, and all would ask at it.
 
-const soonest = ({ nextPoll, estimatedWaitRange }) => estimatedWaitRange ? Math.min(nextPoll, Math.max(2, estimatedWaitRange[0])) : nextPoll;
+let served = -1;
+
+function soonest({ nextPoll, servingCounter, estimatedWaitRange }) {
+  const stands = servingCounter === served;
+  served = servingCounter;
+  return stands || !estimatedWaitRange ? nextPoll : Math.min(nextPoll, Math.max(2, estimatedWaitRange[0]));
+}
 
 // With what was told last: nobody is told more the next time.
 

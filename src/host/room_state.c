@@ -512,8 +512,9 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
 
 /*
- * Only time in which somebody waits counts, and no more than the rate lets
- * pass: what an operator moves by hand is no measure of what comes.
+ * Only time in which somebody waits counts, nobody holds the event and it is
+ * not paused, and no more than the rate lets pass: what an operator moves by
+ * hand is no measure of what comes.
  */
 
 static void
@@ -543,20 +544,18 @@ ngx_adm_room_measure_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     us = room->updated - known->updated;
     passed = (room->serving - known->serving) * 1000;
 
-    if (known->active && !room->gathers && known->serving < known->next
+    if (known->active && room->rate && !room->gathers && !en->held
+        && known->serving < known->next
         && us > 0 && us <= NGX_ADM_ROOM_GAP && passed >= 0)
     {
         rn->us += us;
-        rn->passed += rate ? ngx_min(passed, rate * us / 1000000 + 1000)
-                           : passed;
+        rn->passed += ngx_min(passed, rate * us / 1000000 + 1000);
 
-        if (room->rate && !en->held) {
-            people = ngx_adm_there_passing_locked(rn, room->serving) * 1000;
+        people = ngx_adm_there_passing_locked(rn, room->serving) * 1000;
 
-            ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_ROOM, us,
+        ngx_adm_range_note_locked(zone, en, NGX_ADM_RANGE_ROOM, us,
                                 ngx_min(people, rate * us / 1000000 + 1000),
                                 0, ngx_adm_there_waiting_locked(rn));
-        }
     }
 
     if (rn->us > NGX_ADM_ROOM_MEASURE) {

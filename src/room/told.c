@@ -124,7 +124,7 @@ ngx_adm_told_put(u_char *p, u_char *last, ngx_adm_told_t *told)
 ngx_uint_t
 ngx_adm_told_paused(ngx_adm_room_t *room)
 {
-    return (room->rate == 0 && room->measured <= 0)
+    return room->rate == 0
            || (room->order == NGX_ADM_ORDER_BEACON
                && room->drawn && room->ready == 0);
 }

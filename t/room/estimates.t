@@ -14,7 +14,8 @@ my $secret = 'user-secret-of-the-test-01234567890';
 my $site = waiting_site(
     timeout => '5s',
     events => 'default vwr_rate=1 vwr_burst=0 vwr_noshow=1 threshold=4
-                       claim_ttl=2s admit_interval=200ms;',
+                       claim_ttl=2s admit_interval=200ms;
+               by-hand vwr_rate=0; halted vwr_rate=10 vwr_max_wait=20s;',
     http => "keepalive_requests 10000; admission_secret user $secret;",
     server => <<'END');
         location /jwt/queue/ { admission_user jwt; admission_queue_api; }
@@ -59,6 +60,25 @@ for my $jar (@jars) {
     $last = assign($site, 0, $jar)->json;
 }
 
+# another room is paused, whatever its operator does
+
+operator($site, POST => 'activate/by-hand');
+
+my $kim = {};
+
+assign($site, 0, {}, event => 'by-hand') for 1 .. 50;
+assign($site, 0, $kim, event => 'by-hand');
+
+sub by_hand () {
+    return check($site, 0, $kim, $kim->{'admission-ticket-by-hand'},
+                 event => 'by-hand')->json;
+}
+
+# one is held for half of the time: 140 are to wait for 14 s
+
+operator($site, POST => 'activate/halted');
+assign($site, 0, {}, event => 'halted') for 1 .. 200;
+
 my ($low, $wait, $high) = is_range($last, 'a ticket');
 cmp_ok $high, '>=', $wait * 1.25, 'which is wide';
 
@@ -74,14 +94,31 @@ my $stream = Admission::Stream->open($port, '/jwt/queue/stream/concert',
 
 my $start = now;
 my ($room, $queue);
+my ($advanced, $held, $by_hand, @numbers) = (0, 0);
 
 ok +(wait_until {
+    if (now() - $start > $advanced + 1 && $advanced < 12) {
+        operator($site, POST => 'advance/by-hand', body => '{"batchSize":2}');
+        $advanced++;
+    }
+    operator($site, PUT => 'hold/halted')
+        if now() - $start > 5.5 && !$held++;
+    $by_hand = by_hand;
+    push @numbers, $by_hand if !is_paused($by_hand) || !$by_hand->{paused};
+
     for my $jar (@jars) {
         $room = check($site, 0, $jar, $jar->{'admission-ticket-concert'})->json;
     }
     now() - $start > 11 && $room->{estimatedWaitRange}
         && $room->{estimatedWaitRange}[1] <= $room->{estimatedWait} * 1.25;
 } 40), 'it is known how it goes' or diag json_encode($room);
+
+cmp_ok $by_hand->{servingCounter}, '>', 0, 'where an operator lets in by hand';
+is_deeply \@numbers, [], 'there is no number while the room is paused';
+
+operator($site, DELETE => 'hold/halted');
+is assign($site, 0, {}, event => 'halted')->status, 200,
+    'time in which nobody is let in does not make the wait longer';
 
 ($low, $wait, $high) = is_range($room, 'check');
 cmp_ok $low, '<=', 91 - $room->{servingCounter}, 'no more than there are';

@@ -68,7 +68,20 @@ cmp_ok scalar @calls, '<=', $hosts * (seconds($from, $to) / 0.25 + 2),
 
 my $before = $crowd->{passed}->@*;
 
+# Who surely waits after the next step, too: where this test stood still nobody may
+# any more, and where it is slow few are more than the rate.
+
+sub waiting () {
+    $crowd->sample;
+    my $s = $crowd->last_sample;
+    return $s->{next} - $s->{serving} - $rate * ($s->{us} - $s->{updated}) / 1e6;
+}
+
 $crowd->come(6 * $rate, 1);
+for (1 .. 10) {
+    last if waiting >= 3 * $rate;
+    $crowd->come(6 * $rate, 0.5);
+}
 $crowd->{swarm}->run(until => sub { $crowd->last_sample->{seen} },
                      timeout => 10);
 @calls = grep { $sha{ $_->[1] } } calls;
@@ -93,14 +106,20 @@ is scalar $crowd->{passed}->@*, $crowd->{came}, 'everybody once';
 # ---- the rate: by the counter, which Redis keeps, and by what passed
 
 my @flood = grep { $_->{us} >= $flood->{us} } $crowd->{samples}->@*;
-my @waits = grep { $_->{serving} < $_->{next} } @flood;
-cmp_ok scalar @waits, '>', 20, 'people waited';
-
 my $worst = 0;
+my $pairs = 0;
+
+# samples while people waited, with the one behind them: there may be few between
+my @waits = map { $flood[$_] } grep {
+    my ($s, $last) = @flood[$_, $_ ? $_ - 1 : $_];
+    $s->{serving} < $s->{next} || $last->{serving} < $last->{next}
+} 0 .. $#flood;
+
 for my $i (0 .. $#waits) {
     for my $k ($i + 1 .. $#waits) {
         my $s = seconds(@waits[$i, $k]);
         next if $s < 2;
+        $pairs++;
         # but for one step, which one end may have and the other not; where hosts
         # stood still what was due before comes with the next one
         my $late = ($waits[$i]{us} - $waits[$i]{updated}) / 1e6;
@@ -108,6 +127,7 @@ for my $i (0 .. $#waits) {
                               - $rate / 4) / ($s + max(0, $late - 0.25)));
     }
 }
+cmp_ok $pairs, '>', 0, 'people waited';
 cmp_ok $worst, '<=', 1.05 * $rate, 'the counter keeps to the rate';
 
 my $credit = $flood->{serving} - $flood->{next};
