@@ -533,8 +533,10 @@ end
 
 -- Notes that a user is out so many ms after `from`, whole seconds, if nothing
 -- else is said.  What was said before may come later: so what the score lacks
--- to a whole ms says how long it is, in 1,024ths for a second.
+-- to a whole ms says how long it is, in 1,024ths for a second.  A place that is
+-- given from now on is later than those of which hosts ask.
 function q.note_going(user, from, wait)
+  q.tick()
   call('ZADD', k.leaving,
        string.format('%.10f', from + wait - wait / 1024000), user)
 end

@@ -283,14 +283,15 @@ end
 
 -- Who said by a beacon, since then, that the page closes: whether it was a
 -- refresh has to be known in time, not when others' heartbeats are sent.  Who
--- closed a stream has longer.
+-- closed a stream has longer.  A place of this very time was given after it: the
+-- clock goes on with each who goes, and may stand still otherwise.
 function q.going(gone)
   local since = math.floor(ARG.gone / 1000) + 9000
   for _, user in ipairs(call('ZRANGEBYSCORE', k.leaving, q.int(since),
                              q.int(q.ms + 10000), 'LIMIT', 0, GONE_MAX))
   do
     gone[#gone + 1] = user
-    gone[#gone + 1] = q.stored
+    gone[#gone + 1] = q.stored - 1
   end
 end
 

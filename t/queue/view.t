@@ -121,6 +121,34 @@ subtest 'who is gone since' => sub {
 };
 
 
+# Where nobody comes the clock stands still.
+
+subtest 'who may be gone' => sub {
+    my $q = Admission::Scripts->new($redis, event => 'closes', threshold => 0);
+    my %at;
+    $at{$_} = $q->ask($_) for qw(a b);
+    my $since = $q->step(0, -1, -1, 10)->{clock};
+
+    for my $n (1, 2) {
+        $q->leave('a', 1);
+        my $gone = named($q->step(0, -1, -1, 10, $since));
+        is_deeply [ keys %$gone ], [ 'a' ], 'who closes a page is told of';
+        cmp_ok $gone->{a}, '>=', $at{a}{clock}, 'Redis is asked of that place';
+        $at{a} = $q->ask('a', place => place_of($at{a}));
+        cmp_ok $gone->{a}, '<', $at{a}{clock}, 'but not of the next one';
+    }
+
+    # another host hears of it by a heartbeat
+
+    $q->leave('b', 1);
+    my $gone = named($q->step(0, -1, -1, 10, $since));
+    $q->beat({ user => 'b', place => place_of($at{b}), score => $at{b}{score} });
+    is $redis->cmd('ZSCORE', $q->key('leaving'), 'b'), undef, 'is back';
+    cmp_ok $gone->{b}, '<', $q->ask('b', place => place_of($at{b}))->{clock},
+        'and not asked about for ever, either';
+};
+
+
 subtest 'heartbeats in one call' => sub {
     my $q = Admission::Scripts->new($redis, event => 'beats', threshold => 1);
     my %at;
