@@ -18,7 +18,8 @@
 
 typedef struct {
     ngx_msec_t                  listed;     /* when the list was first read as
-                                               a whole; 0: not yet */
+                                               a whole, or a step missed after
+                                               that; 0: not yet */
     ngx_atomic_t                learned;    /* bool: all events in it have
                                                been heard of; lock-free */
 } ngx_adm_known_t;
@@ -109,6 +110,27 @@ ngx_adm_events_listed(ngx_uint_t life)
     ngx_adm_zone_lock(ngx_adm_zone);
 
     if (known->listed == 0 && life == ngx_adm_zone->sh->life) {
+        known->listed = ngx_adm_mark_now();
+    }
+
+    ngx_adm_zone_unlock(ngx_adm_zone);
+}
+
+
+void
+ngx_adm_events_missed(void)
+{
+    ngx_adm_known_t  *known;
+
+    known = ngx_adm_known(ngx_adm_zone);
+
+    if (known->learned) {
+        return;
+    }
+
+    ngx_adm_zone_lock(ngx_adm_zone);
+
+    if (known->listed) {
         known->listed = ngx_adm_mark_now();
     }
 

@@ -35,6 +35,12 @@ void ngx_adm_event_known(ngx_str_t *id, ngx_uint_t life);
 void ngx_adm_events_listed(ngx_uint_t life);
 
 /*
+ * A step was not answered, maybe of an event in the list, as where one node of
+ * a cluster is away: not all have been heard of.
+ */
+void ngx_adm_events_missed(void);
+
+/*
  * Touch was not lost for ms: if the list was read before that, all events in it
  * have been heard of by now, and nobody asks any more.  Takes the lock, until
  * it is so.

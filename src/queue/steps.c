@@ -139,6 +139,7 @@ ngx_adm_queue_step_now(ngx_str_t *event)
 
     if (ngx_adm_queue_step(event, conf, ngx_adm_queue_stepped, errand) == NULL)
     {
+        ngx_adm_events_missed();
         ngx_adm_errand_free(&ngx_adm_queue_errands, errand);
     }
 }
@@ -215,6 +216,9 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
             stepped.keep = NGX_MAX_INT32_VALUE;
             ngx_adm_queue_mark(&errand->event);
         }
+
+    } else {
+        ngx_adm_events_missed();
     }
 
     ngx_log_debug5(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
