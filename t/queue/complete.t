@@ -452,6 +452,9 @@ subtest 'Redis away' => sub {
     my $event = 'event' . ++$events;
     my $a = token($event, 'a');
 
+    # of another the gate of a host that has just started would ask first
+    is(buy($event, 'a', $a, '')->status, 200, 'the host knows the event');
+
     settled;
     my $failed = failures('queue_complete');
     $redis->sigstop;
