@@ -162,17 +162,20 @@ LUA
 
 
 subtest 'replicas' => sub {
+    $redis->cmd('CONFIG', 'SET', 'repl-diskless-sync-delay', 0);
     my $replica = Admission::Redis->start(
         config => [ 'replicaof 127.0.0.1 ' . $redis->port,
                     'replica-read-only yes' ]);
-    wait_until {
+    ok wait_until {
         $replica->cmd('INFO', 'replication') =~ /master_link_status:up/
-    };
+    }, 'a replica';
 
     # what is written after that goes there
 
+    my @keys = Admission::Scripts::listed(queue_step => 'keys');
+    my ($at) = grep { $keys[$_ - 1] eq 'notice' } 1 .. @keys;
     my $after = sub {
-        s/(?=  local notice = )/  call('SET', KEY.notice, ARG.since)\n/;
+        s/(?=\blocal notice\s*=)/call('SET', KEYS[$at], ARGV[#ARGV - 4])\n/;
     };
     my $steps = 8;
     my $run = sub ($what, $event, $there, @edit) {
@@ -194,7 +197,8 @@ subtest 'replicas' => sub {
             $host->step($step, -1, -1, $head);
         }
         my $sent = $offset->() - $before;
-        wait_until { (($replica->try('GET', $notice))[0] // '') eq $steps };
+        ok wait_until { (($replica->try('GET', $notice))[0] // '') eq $steps },
+            "$what: what comes after it is there";
         my $points = $redis->cmd('TYPE', $view) eq 'hash'
                      ? length $redis->cmd('HGET', $view, 'points') : 0;
 
