@@ -53,7 +53,7 @@ sub sample ($self) {
         for my $pid (@workers) {
             add(\%sample, worker => memory($pid, 'RssAnon'));
             add(\%sample, zone => memory($pid, 'RssShmem'));
-            add(\%sample, fds => eval { fd_count($pid) });
+            add(\%sample, fds => scalar eval { fd_count($pid) });
         }
     }
 
@@ -67,10 +67,11 @@ sub add ($sample, $name, $value) {
 }
 
 
-# What belongs to one process alone, or what it has touched of the zone.
+# What belongs to one process alone, or what it has touched of the zone; undef,
+# where a list is asked for as well: the process has ended.
 
 sub memory ($pid, $what) {
-    my $status = eval { read_file("/proc/$pid/status") } // return;
+    my $status = eval { read_file("/proc/$pid/status") } // '';
     my ($kb) = $status =~ /^$what:\s+(\d+) kB/m;
     return $kb ? $kb * 1024 : undef;
 }
