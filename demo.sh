@@ -60,9 +60,14 @@ main() {
 
     explain
 
-    # none of them ends by itself: the first that does ends the demo
+    # none of them ends by itself: the first that does ends the demo; one that was
+    # killed while something else ran has no job any more
 
-    local ended
+    local ended pid
+
+    for pid in "${pids[@]}"; do
+        kill -0 "$pid" 2>/dev/null || fail "${names[pid]} has ended"
+    done
 
     wait -n -p ended "${pids[@]}" || true
     fail "${names[ended]} has ended"
