@@ -252,7 +252,6 @@ ngx_adm_view_look_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     ngx_adm_view_who_t *who, ngx_adm_view_t *view)
 {
     int64_t               position, moved;
-    ngx_uint_t            exact;
     ngx_adm_view_node_t  *vn;
 
     if (en == NULL || en->state.epoch == 0) {
@@ -273,7 +272,7 @@ ngx_adm_view_look_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
         return NGX_DECLINED;
     }
 
-    position = ngx_adm_view_position(&vn->news, who->score, &exact);
+    position = ngx_adm_view_position(&vn->news, who->score);
 
     if (position == 0) {
         return NGX_AGAIN;
@@ -292,7 +291,6 @@ ngx_adm_view_look_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     view->rate = vn->news.rate;
     view->clock = vn->news.clock;
     view->age = ngx_adm_since(vn->issued);
-    view->exact = exact ? 1 : 0;
     view->head = (position <= (int64_t) vn->reach);
 
     return NGX_OK;
@@ -309,8 +307,7 @@ ngx_adm_view_is_good_locked(ngx_adm_event_node_t *en, ngx_adm_view_node_t *vn)
 
 
 int64_t
-ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
-    ngx_uint_t *exact)
+ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score)
 {
     double      part;
     int64_t     low, high, rank, next;
@@ -331,10 +328,6 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
             to = middle;
         }
     }
-
-    /* ranks behind the head are reckoned, from some that were looked up */
-
-    *exact = (from <= news->exact);
 
     if (from == 0) {
         return 1;
@@ -357,8 +350,6 @@ ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
     if (next - rank <= 1) {
         return rank + 2;
     }
-
-    *exact = 0;
 
     part = (double) (score - low) / (double) (high - low);
     part *= (double) (next - rank);

@@ -61,7 +61,6 @@ typedef struct {
     int64_t                     clock;      /* us, the event's clock, of the
                                                view */
     ngx_msec_t                  age;        /* ms since it was asked for */
-    unsigned                    exact:1;
     unsigned                    head:1;     /* may be let in before the view
                                                is renewed: polls ask Redis
                                                for turn and position */
@@ -127,8 +126,7 @@ typedef struct {
 } ngx_adm_view_news_t;
 
 /* whose position that score is, or would be; 0: later than all of the line */
-int64_t ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score,
-    ngx_uint_t *exact);
+int64_t ngx_adm_view_position(ngx_adm_view_news_t *news, int64_t score);
 
 /* notes how the line went from one view to the next */
 void ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,

@@ -42,8 +42,7 @@ void
 ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     ngx_adm_view_news_t *was, ngx_adm_view_news_t *is)
 {
-    int64_t     us, passed, position;
-    ngx_uint_t  exact;
+    int64_t  us, passed, position;
 
     us = is->clock - was->clock;
     passed = is->admitted - was->admitted;
@@ -60,7 +59,7 @@ ngx_adm_view_pace_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     }
 
     position = is->npoints ? ngx_adm_view_position(is,
-                                          was->points[was->npoints - 1], &exact)
+                                          was->points[was->npoints - 1])
                            : 0;
 
     if (position == 0) {
