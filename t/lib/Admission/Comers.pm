@@ -146,10 +146,12 @@ sub turn ($self, $host, $number) {
     return;
 }
 
-# when the counter passed it: by its trail
+# when the counter passed it: by its trail; at the beginning of time, where
+# that was lost
 
 sub called ($self, $number) {
     my $trail = $self->{trail};
+    return 0 if !@$trail;
     my ($low, $high) = (0, $#$trail);
 
     while ($low < $high) {

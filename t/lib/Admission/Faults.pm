@@ -26,6 +26,9 @@ BEGIN {
 # redis, users, event (concert), threshold (30), timeout in ms (1000), arrive,
 # stay, time of the run (240); lossy: Redis may forget what it had acknowledged
 # just before: until the hosts that know of it say so, others may be let in
+#
+# Twice as many as may be in come at once in the beginning: they use all slots,
+# however few of the others are there at a time.
 
 sub new ($class, %opt) {
     my $self = bless { users => 300, event => 'concert', threshold => 30,
@@ -52,6 +55,7 @@ sub new ($class, %opt) {
         threshold => $self->{threshold}, arrive => $self->{arrive},
         poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2,
         seen_ttl => 30);
+    $self->{crowd}->come(2 * $self->{threshold}, 0.2);
 
     return $self;
 }
