@@ -169,11 +169,11 @@ sub upgrade ($self) {
 
 # Ends it gracefully, or at once.  Croaks if it takes longer than the time.
 
-sub quit ($self, $timeout = 10) {
+sub quit ($self, $timeout = 10 * slow) {
     $self->shut_down('QUIT', $timeout) or croak 'nginx does not quit';
 }
 
-sub stop ($self, $timeout = 10) {
+sub stop ($self, $timeout = 10 * slow) {
     $self->shut_down('TERM', $timeout) or croak 'nginx does not stop';
 }
 
@@ -451,7 +451,7 @@ sub end ($self) {
         if (!alive($self->pid)) {
             push @problems, "$self->{name} ended by itself";
 
-        } elsif (!$self->shut_down('QUIT', 10)) {
+        } elsif (!$self->shut_down('QUIT', 10 * slow)) {
             push @problems, "$self->{name} did not quit within 10 s";
 
             if (!$self->shut_down('TERM', 5)) {
