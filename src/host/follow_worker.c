@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 
 #include "../base/clock.h"
+#include "../base/timer.h"
 #include "follow.h"
 #include "follow_worker.h"
 
@@ -45,8 +46,7 @@ static ngx_adm_follow_batch_t  ngx_adm_follow_batches[NGX_ADM_FOLLOW_BATCHES];
 static ngx_queue_t  ngx_adm_follow_requests = {
     &ngx_adm_follow_requests, &ngx_adm_follow_requests };
 
-static ngx_event_t       ngx_adm_follow_flusher;
-static ngx_connection_t  ngx_adm_follow_dumb;
+static ngx_event_t  ngx_adm_follow_flusher;
 
 
 /* users of the same one count as one: nobody gains anything by that */
@@ -177,13 +177,7 @@ ngx_adm_follow_later(void)
         return;
     }
 
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    ngx_adm_follow_dumb.fd = (ngx_socket_t) -1;
-
-    ev->handler = ngx_adm_follow_timer;
-    ev->data = &ngx_adm_follow_dumb;
-    ev->log = ngx_cycle->log;
+    ngx_adm_timer_init(ev, ngx_adm_follow_timer, ngx_cycle->log);
     ev->cancelable = 1;
 
     ngx_add_timer(ev, NGX_ADM_FOLLOW_FLUSH);

@@ -16,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "../base/timer.h"
 #include "../host/settings.h"
 #include "../host/streams.h"
 #include "../http/ctx.h"
@@ -72,7 +73,6 @@ static ngx_queue_t       ngx_adm_stream_new;     /* not on a spoke yet */
 static ngx_uint_t        ngx_adm_stream_spoke;   /* is next */
 static ngx_uint_t        ngx_adm_stream_last;    /* got one */
 static ngx_uint_t        ngx_adm_stream_n;
-static ngx_connection_t  ngx_adm_stream_dumb;
 static ngx_event_t       ngx_adm_stream_timer;
 
 
@@ -142,11 +142,8 @@ ngx_adm_stream_open(ngx_http_request_t *r, const ngx_adm_stream_type_t *type,
 
         ngx_queue_init(&ngx_adm_stream_new);
 
-        ngx_adm_stream_dumb.fd = (ngx_socket_t) -1;
-
-        ngx_adm_stream_timer.handler = ngx_adm_stream_turn;
-        ngx_adm_stream_timer.data = &ngx_adm_stream_dumb;
-        ngx_adm_stream_timer.log = ngx_cycle->log;
+        ngx_adm_timer_init(&ngx_adm_stream_timer, ngx_adm_stream_turn,
+                           ngx_cycle->log);
     }
 
     s->type = type;
