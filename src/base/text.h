@@ -28,6 +28,15 @@ ngx_adm_str_same(ngx_str_t *a, ngx_str_t *b)
 }
 
 
+/* the same, with upper and lower case alike */
+static ngx_inline ngx_uint_t
+ngx_adm_str_same_case(ngx_str_t *a, ngx_str_t *b)
+{
+    return a->len == b->len
+           && ngx_strncasecmp(a->data, b->data, a->len) == 0;
+}
+
+
 /* whether a text is the same as a literal */
 #define ngx_adm_str_is(s, literal)                                            \
     ((s)->len == sizeof(literal) - 1                                          \
