@@ -105,6 +105,9 @@ u_char *ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args);
  */
 ngx_int_t ngx_adm_base64url(u_char *dst, ngx_str_t *src, size_t *len);
 
+/* likewise hexadecimal; dst has room for a byte for every 2 characters */
+ngx_int_t ngx_adm_hex(u_char *dst, ngx_str_t *src, size_t *len);
+
 /* s as a JSON string with its quotes, from pool; NGX_ERROR: no memory */
 ngx_int_t ngx_adm_json_string(ngx_pool_t *pool, ngx_str_t *s, ngx_str_t *json);
 
