@@ -248,4 +248,21 @@ for my $paper ('docs/architecture.md', 'CONTRIBUTING.md') {
     is_deeply \@lost, [], 'files that are named are there';
 }
 
+# ---- what one sees whole (CONTRIBUTING.md)
+
+{
+    my (@functions, @files);
+
+    for my $file ($tree->files) {
+        push @functions, map { "$file->{name}: $_->[0], $_->[1] lines" }
+                         grep { $_->[1] > 100 } $file->{functions}->@*;
+
+        my $lines = $file->{text} =~ tr/\n//;
+        push @files, "$file->{name}: $lines lines" if $lines > 700;
+    }
+
+    is_deeply \@functions, [], 'no function of over 100 lines';
+    is_deeply \@files, [], 'no file of over 700 lines';
+}
+
 done_testing;
