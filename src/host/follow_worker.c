@@ -35,7 +35,7 @@ typedef struct {
 
 
 static void ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample);
-static void ngx_adm_follow_tell(ngx_adm_follow_batch_t *batch);
+static void ngx_adm_follow_batch_tell(ngx_adm_follow_batch_t *batch);
 static void ngx_adm_follow_later(void);
 static void ngx_adm_follow_timer(ngx_event_t *ev);
 
@@ -100,7 +100,7 @@ ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample)
         && (batch->len != event->len
             || ngx_memcmp(batch->id, event->data, event->len) != 0))
     {
-        ngx_adm_follow_tell(batch);
+        ngx_adm_follow_batch_tell(batch);
     }
 
     if (batch->n == 0) {
@@ -113,13 +113,13 @@ ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample)
     batch->samples[batch->n++] = *sample;
 
     if (batch->n == NGX_ADM_FOLLOW_SAMPLES) {
-        ngx_adm_follow_tell(batch);
+        ngx_adm_follow_batch_tell(batch);
     }
 }
 
 
 static void
-ngx_adm_follow_tell(ngx_adm_follow_batch_t *batch)
+ngx_adm_follow_batch_tell(ngx_adm_follow_batch_t *batch)
 {
     ngx_str_t  event;
 
@@ -145,7 +145,7 @@ ngx_adm_follow_flush(void)
 
     for (i = 0; i < NGX_ADM_FOLLOW_BATCHES; i++) {
         if (ngx_adm_follow_batches[i].n) {
-            ngx_adm_follow_tell(&ngx_adm_follow_batches[i]);
+            ngx_adm_follow_batch_tell(&ngx_adm_follow_batches[i]);
         }
     }
 
