@@ -17,8 +17,8 @@
 -- keys: hold state
 -- reply: version held since us
 --
--- Other scripts read of the state: hold; and still, up to when no slot ends of
--- those who were in up to still_at.
+-- Other scripts read of the state: hold; and still, up to when no session ends
+-- of those who were in up to still_at.
 
 -- @include record_lib.lua
 

@@ -185,7 +185,7 @@ function q.note_closed(user, at, wait)
 end
 
 -- The token of an earlier session says nothing of this one.  Once come, a user
--- renews the slot by heartbeats alone.
+-- renews the session by heartbeats alone.
 function q.come(user, adm, n)
   local ends = call('ZSCORE', k.active, user)
   if not ends or (call('ZSCORE', k.admitted, user) or 0) + 0 > adm then

@@ -2,9 +2,10 @@
 -- that shows a place that counts puts its holder back into the line.  Keys,
 -- further arguments and the answer are those of queue_state_lib.lua.
 --
--- mode: 0 check (joins), 1 status, 2 heartbeat, 3 restore (gives back the slot
--- of an entry token, and no more), 4 report (0 of one without a tier 1 token),
--- 5 away (1 of a page that nobody looks at: who was let in does not come by it)
+-- mode: 0 check (joins), 1 status, 2 heartbeat, 3 restore (gives back the
+-- session of an entry token, and no more), 4 report (0 of one without a tier 1
+-- token), 5 away (1 of a page that nobody looks at: who was let in does not
+-- come by it)
 -- args: user mode
 --
 -- looks: 1 of a stream, which is heard and not seen: who was let in does not
@@ -162,7 +163,7 @@ q.pass = ARG.pass + 0
 -- @include queue_lib.lua
 -- @include queue_place_lib.lua
 
--- s that a token ends before its slot, and passes after its end
+-- s that a token ends before its session, and passes after its end
 local LEEWAY = 5
 
 
@@ -195,7 +196,7 @@ function q.wait_at(score)
   return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
--- A user may enter at once only if nobody waits.  Slots that have expired
+-- A user may enter at once only if nobody waits.  Sessions that have expired
 -- count until they are taken back: a few here, the others by the schedule.
 function q.may_enter()
   if q.restoring() or q.settling() or q.size > 0 or q.gathers() then
@@ -271,7 +272,7 @@ function q.stay_active()
   return adm and q.reply(ACTIVE, 0, 0, adm, expires)
 end
 
--- Nobody looks at the page: the slot is neither claimed nor renewed.
+-- Nobody looks at the page: the session is neither claimed nor renewed.
 function q.stay_away()
   if active + 0 <= q.ms and not q.paused and not q.hold_active(q.user) then
     q.try()
@@ -310,10 +311,10 @@ function q.stay_waiting(score)
   return q.reply(WAITING, call('ZRANK', k.queue, q.user) + 1, score)
 end
 
--- A token ends before its slot does, or is revoked.  One that has not ended,
--- is not revoked, and has no slot shows that data was lost: the slot is made
--- from it.
-function q.restore_slot()
+-- A token ends before its session does, or is revoked.  One that has not ended,
+-- is not revoked, and has no session shows that data was lost: the session is
+-- made from it.
+function q.restore_session()
   local expires = (q.e_exp + LEEWAY) * 1000
   if q.e_adm <= q.clear or q.e_adm > q.far or expires <= q.ms
      or (call('ZSCORE', k.revoked, q.user) or 0) + 0 >= q.e_adm
@@ -330,7 +331,7 @@ function q.restore_slot()
   q.note_busy()
   q.add_active(q.user, expires)
   call('ZADD', k.admitted, q.int(q.e_adm), q.user)
-  q.did = q.did + SLOT_BACK
+  q.did = q.did + SESSION_BACK
   if q.e_adm < q.epoch then
     q.back = q.back + 1
     call('HSET', k.state, 'back', q.int(q.back))
@@ -349,7 +350,7 @@ q.hear_host()
 q.touch_all()
 
 if not active and q.e_adm > 0 then
-  q.restore_slot()
+  q.restore_session()
   active = call('ZSCORE', k.active, q.user)
   score = call('ZSCORE', k.queue, q.user)
 end

@@ -26,14 +26,14 @@ local user, seats = ARG.user, ARG.seats + 0
 q.hear_host()
 q.touch_all()
 
-local slot = call('ZSCORE', k.active, user)
-local slot_adm = slot and (call('ZSCORE', k.admitted, user) or 0) + 0
+local ends = call('ZSCORE', k.active, user)
+local let_in = ends and (call('ZSCORE', k.admitted, user) or 0) + 0
 local bought = call('HGET', k.completed, user) or ''
 local last = (bought:match('(%d+)$') or 0) + 0
 local adm = told(ARG.adm)
 
 if adm == 0 then
-  adm = slot_adm
+  adm = let_in
         or math.max((call('ZSCORE', k.ended, user) or 0) + 0, last)
 end
 
@@ -56,7 +56,7 @@ end
 local twice = said or (' ' .. bought .. ' '):find(' ' .. q.int(adm) .. ' ', 1, true)
 
 if ARG.by == '2' and not twice then
-  if not slot or slot + 0 <= q.ms and not q.paused and not q.held_inside then
+  if not ends or ends + 0 <= q.ms and not q.paused and not q.held_inside then
     return q.reply(NOT_HERE)
   end
   if bought ~= '' then
@@ -88,11 +88,11 @@ if mark and not said and seats > 0 and (counts or ARG.by ~= '2') then
   q.expire(WEEK, k.completed)
 end
 
-if slot and slot_adm <= adm then
+if ends and let_in <= adm then
   q.depart(user, 2)
   q.did = REVOKED
 
-elseif not slot and (call('ZSCORE', k.revoked, user) or 0) + 0 < adm then
+elseif not ends and (call('ZSCORE', k.revoked, user) or 0) + 0 < adm then
   -- a token that is still good, of a session that was lost
   call('ZADD', k.revoked, q.int(q.tick()), user)
   q.touch(k.revoked)
@@ -100,13 +100,13 @@ elseif not slot and (call('ZSCORE', k.revoked, user) or 0) + 0 < adm then
 end
 
 if seats == 0 then
-  if slot and slot_adm <= adm then
+  if ends and let_in <= adm then
     q.did = q.did + LEFT
   end
 
 elseif counts then
   q.did = q.did + COMPLETED
-  if not slot or slot_adm > adm then
+  if not ends or let_in > adm then
     q.did = q.did + LATE
   end
 end

@@ -37,7 +37,7 @@ q.missed = q.since > q.last
            or q.host_ms > 0 and math.abs(q.ms - q.host_ms) > SETTLE
 
 -- No step for 10 s when one was due, or a clock that jumped by 30 s:
--- heartbeats could not be recorded, so clean-up and the ends of slots pause.
+-- heartbeats could not be recorded, so clean-up and the ends of sessions pause.
 q.behind = q.step ~= 0 and (q.missed and q.ms - q.expected > 10000
                             or q.ms - q.step < -JUMP)
 q.paused = q.behind or q.ahead(q.gap, PAUSE)
@@ -53,7 +53,7 @@ q.away = q.step ~= 0 and q.size + q.active > 0 and q.missed
          and q.ms - q.last > SETTLE
          and (q.ms - q.expected > SETTLE or q.ms - q.since <= 2 * SETTLE)
 
--- Slots stand still: an operator holds those inside, too, or did until just
+-- Sessions stand still: an operator holds those inside, too, or did until just
 -- now, so that they have not had the time to go on.
 function q.stands(adm)
   return q.held_inside
@@ -331,8 +331,8 @@ function q.session_end(adm)
 end
 
 -- How many count as active when somebody is to be let in: after a loss at
--- least as many as hosts knew, less those who left, until their slots have run
--- out.
+-- least as many as hosts knew, less those who left, until their sessions have
+-- run out.
 function q.counted()
   if q.ahead(q.floor_until, q.active_ttl) then
     return q.active + math.max(q.floor - q.back, 0)
@@ -420,7 +420,7 @@ end
 -- first write, and a removal would go through.
 function q.add_waiting(user, score)
   if q.size == 0 and q.due > q.ms then
-    -- until now nothing was due before a slot ends
+    -- until now nothing was due before a session ends
     q.due = q.ms
     call('HSET', k.state, 'due', q.int(q.due))
   end
@@ -456,7 +456,7 @@ function q.drop_active(user)
   return n, seen == 0 and n or 0
 end
 
--- Lets a user in.  A user who is not here has to claim the slot in time.
+-- Lets a user in.  A user who is not here has to claim the session in time.
 function q.admit(user, here)
   q.total = q.total + 1
   local adm = q.tick('total', q.int(q.total))
@@ -491,8 +491,8 @@ function q.claims_lost(user)
   return at > q.done(user) and at > q.clear and score % 4 or 0
 end
 
--- A slot was never claimed, so it was not used: the user's place still counts,
--- twice.
+-- A session was never claimed, so it was not used: the user's place still
+-- counts, twice.
 function q.lose_claim(user, at)
   local n = q.claims_lost(user) + 1
   if n < CLAIMS then
@@ -504,8 +504,8 @@ function q.lose_claim(user, at)
   end
 end
 
--- The slot of a user who was held inside has ended: it is given time once
--- more, up to when the slots of all such users have.
+-- The session of a user who was held inside has ended: it is given time once
+-- more, up to when the sessions of all such users have.
 function q.hold_active(user)
   local adm = (call('ZSCORE', k.admitted, user) or 0) + 0
   if not q.stands(adm) then
@@ -517,7 +517,7 @@ function q.hold_active(user)
   return true
 end
 
--- A slot ran out.  Its token ends with it, though Redis's clock may go back.
+-- A session ran out.  Its token ends with it, though Redis's clock may go back.
 function q.expire_active(user)
   q.note_ended(user)
   local at = q.tick()
@@ -558,13 +558,13 @@ end
 -- data nobody knows who was, and who has a token.
 function q.depart(user, held)
   local score = call('ZSCORE', k.queue, user)
-  local slot = call('ZSCORE', k.active, user)
+  local ends = call('ZSCORE', k.active, user)
   local been = call('ZSCORE', k.done, user)
   local n = 1
   local lost = q.restore ~= 0
                and q.us - q.epoch < q.token_life() * 1000000
   -- a user who lost a claim is in no line, but has a place, shown or not
-  local known = score or slot or been or call('ZSCORE', k.lost, user)
+  local known = score or ends or been or call('ZSCORE', k.lost, user)
   if not known and held == 0 and not lost then
     return 0
   end
@@ -577,8 +577,8 @@ function q.depart(user, held)
     q.note_ended(user)
     n = q.drop_active(user)
   end
-  -- a user who waits may have a token, too, of a slot that was lost
-  if slot or been or held == 2 or lost then
+  -- a user who waits may have a token, too, of a session that was lost
+  if ends or been or held == 2 or lost then
     call('ZADD', k.revoked, q.int(t), user)
     q.revoked = true
   end

@@ -49,8 +49,8 @@ function q.note_moved(user)
   q.touch(k.moved)
 end
 
--- A user who is in is heard of, and so has come: the slot is renewed.  Returns
--- when the user was let in, and the new end; nil: the session is over.
+-- A user who is in is heard of, and so has come: the session is renewed.
+-- Returns when the user was let in, and the new end; nil: the session is over.
 function q.renew(user, ends)
   local adm = (call('ZSCORE', k.admitted, user) or q.now()) + 0
   if adm > q.far then

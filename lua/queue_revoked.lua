@@ -1,6 +1,6 @@
--- Up to when entry tokens of a user are refused (us), and when the user's slot
--- ends (ms); 0: none is, there is none.  Asked by a host that had to forget
--- some of it.
+-- Up to when entry tokens of a user are refused (us), and when the user's
+-- session ends (ms); 0: none is, there is none.  Asked by a host that had to
+-- forget some of it.
 --
 -- keys: revoked state active
 -- args: user

@@ -31,7 +31,7 @@
 -- args: brief host_ms in_touch wall
 --
 -- The answer: the state (see below) and, of one who waits, position and score,
--- of one who is in, when let in (adm, us) and when the slot ends (expires, ms);
+-- of one who is in, when let in (adm, us) and when the session ends (expires, ms);
 -- the event's numbers; rate is in 1/1000 a second, -1: none yet; restore: ms
 -- for which nobody is let in; did: what the call did; unwritten: admissions that
 -- are not in the stream; refused: what Redis refused of what is done by the way,
@@ -73,7 +73,7 @@ local FULL, TOO_LONG, SOLD_OUT, NOT_HERE, BOUGHT, UNDRAWN = 6, 7, 8, 9, 10,
                                                             11
 
 -- what a call did, as a sum, for the host that called to count
-local JOINED, ENTERED, PLACE_BACK, SLOT_BACK, LEFT, REVOKED, SETTLES =
+local JOINED, ENTERED, PLACE_BACK, SESSION_BACK, LEFT, REVOKED, SETTLES =
       1, 2, 4, 8, 16, 32, 64
 local COMPLETED, LATE = 128, 256
 
@@ -157,7 +157,7 @@ local q = {
   reached = told(st[25]),           -- the last time of the sale that was, us
 
   -- whether an operator holds everybody outside, and those inside too, whose
-  -- slots stand still; else up to when they do, of who was in up to then, us
+  -- sessions stand still; else up to when they do, of who was in up to then, us
   hold = (st[26] or '0') ~= '0' or ARG.host_hold ~= '0',
   held_inside = st[26] == '2' or ARG.host_hold == '2',
   still = (st[31] or 0) + 0,
@@ -171,7 +171,7 @@ local q = {
   trial_to = (st[30] or 0) + 0,
 
   did = 0,
-  lost = 0,                         -- slots that were never claimed, and
+  lost = 0,                         -- sessions that were never claimed, and
   ended = 0,                        -- others that ran out, taken back
   unwritten = 0, refused = '',
 }

@@ -118,9 +118,9 @@ function q.clean_up()
   end
 end
 
--- No slot lasts longer than a session and a pause, and nobody was seen,
--- joined, or was put out in the future: if the data says so Redis's clock was
--- ahead, if only for a moment.
+-- No session goes on for longer than session_max and a pause, and nobody was
+-- seen, joined, or was put out in the future: if the data says so Redis's clock
+-- was ahead, if only for a moment.
 function q.clock_right()
   local far = q.int(q.ms + q.session_max + q.active_ttl + PAUSE)
   for _, user in ipairs(call('ZRANGEBYSCORE', k.active, far, '+inf', 'LIMIT',
@@ -234,14 +234,14 @@ function q.measure(admitted)
   call('HSET', k.state, 'rate', q.int(q.rate))
 end
 
--- When the next step is due: where nobody waits, when the next slot ends.
+-- When the next step is due: where nobody waits, when the next session ends.
 function q.plan()
   local due = q.ms + math.min(q.admit_interval, INTERVAL)
   if q.size == 0 and q.more == 0 then
-    local slot = call('ZRANGE', k.active, 0, 0, 'WITHSCORES')[2]
+    local ends = call('ZRANGE', k.active, 0, 0, 'WITHSCORES')[2]
     local beacon = call('ZRANGE', k.leaving, 0, 0, 'WITHSCORES')[2]
-    due = math.ceil(math.min((slot or beacon or due) + 0,
-                             (beacon or slot or due) + 0))
+    due = math.ceil(math.min((ends or beacon or due) + 0,
+                             (beacon or ends or due) + 0))
     if q.paused then
       due = math.max(due, q.behind and q.ms + PAUSE or q.gap)
     end

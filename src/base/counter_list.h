@@ -107,7 +107,7 @@ tally(SETTLES, "queue_settles",
     "Times that nobody was let in for 1.5 s, since steps were missing: Redis "
     "was away, or this host was.")
 
-tally(SLOTS, "queue_slots_restored",
+tally(SESSIONS, "queue_slots_restored",
     "Slots put back by an entry token after a loss of data.")
 
 tally(EARLY, "queue_order_violations",

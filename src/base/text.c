@@ -265,3 +265,29 @@ ngx_adm_base64url_group(u_char *dst, u_char *src, u_char *table)
 
     return a | b | c | d;
 }
+
+
+ngx_int_t
+ngx_adm_hex(u_char *dst, ngx_str_t *src, size_t *len)
+{
+    size_t     i;
+    ngx_int_t  byte;
+
+    if (src->len % 2) {
+        return NGX_DECLINED;
+    }
+
+    for (i = 0; i < src->len / 2; i++) {
+        byte = ngx_hextoi(src->data + 2 * i, 2);
+
+        if (byte == NGX_ERROR) {
+            return NGX_DECLINED;
+        }
+
+        dst[i] = (u_char) byte;
+    }
+
+    *len = i;
+
+    return NGX_OK;
+}

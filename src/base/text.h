@@ -28,6 +28,15 @@ ngx_adm_str_same(ngx_str_t *a, ngx_str_t *b)
 }
 
 
+/* the same, with upper and lower case alike */
+static ngx_inline ngx_uint_t
+ngx_adm_str_same_case(ngx_str_t *a, ngx_str_t *b)
+{
+    return a->len == b->len
+           && ngx_strncasecmp(a->data, b->data, a->len) == 0;
+}
+
+
 /* whether a text is the same as a literal */
 #define ngx_adm_str_is(s, literal)                                            \
     ((s)->len == sizeof(literal) - 1                                          \
@@ -95,6 +104,9 @@ u_char *ngx_adm_vput(u_char *p, u_char *last, const char *format, va_list args);
  * NGX_DECLINED: it is none.
  */
 ngx_int_t ngx_adm_base64url(u_char *dst, ngx_str_t *src, size_t *len);
+
+/* likewise hexadecimal; dst has room for a byte for every 2 characters */
+ngx_int_t ngx_adm_hex(u_char *dst, ngx_str_t *src, size_t *len);
 
 /* s as a JSON string with its quotes, from pool; NGX_ERROR: no memory */
 ngx_int_t ngx_adm_json_string(ngx_pool_t *pool, ngx_str_t *s, ngx_str_t *json);

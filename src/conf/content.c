@@ -42,7 +42,7 @@ typedef struct {
 } ngx_adm_api_args_t;
 
 
-static char *ngx_adm_intake(ngx_conf_t *cf, ngx_command_t *cmd,
+static char *ngx_adm_content_intake(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_adm_loc_conf_t *lcf, ngx_adm_params_t *set, ngx_adm_api_args_t *args);
 
 
@@ -229,8 +229,8 @@ ngx_adm_set_room_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return rv;
     }
 
-    if (ngx_adm_intake(cf, cmd, lcf, &ngx_adm_room_api_set,
-                       &args) != NGX_CONF_OK)
+    if (ngx_adm_content_intake(cf, cmd, lcf, &ngx_adm_room_api_set,
+                               &args) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -260,8 +260,8 @@ ngx_adm_set_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return rv;
     }
 
-    if (ngx_adm_intake(cf, cmd, lcf, &ngx_adm_queue_api_set,
-                       &args) != NGX_CONF_OK)
+    if (ngx_adm_content_intake(cf, cmd, lcf, &ngx_adm_queue_api_set,
+                               &args) != NGX_CONF_OK)
     {
         return NGX_CONF_ERROR;
     }
@@ -292,8 +292,8 @@ ngx_adm_set_queue_api(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 /* reads the parameters; a rate and "burst=" are those of an intake */
 
 static char *
-ngx_adm_intake(ngx_conf_t *cf, ngx_command_t *cmd, ngx_adm_loc_conf_t *lcf,
-    ngx_adm_params_t *set, ngx_adm_api_args_t *args)
+ngx_adm_content_intake(ngx_conf_t *cf, ngx_command_t *cmd,
+    ngx_adm_loc_conf_t *lcf, ngx_adm_params_t *set, ngx_adm_api_args_t *args)
 {
     ngx_str_t              *rate, *burst;
     ngx_adm_intake_conf_t  *intake;

@@ -14,7 +14,7 @@
 #include "parse.h"
 
 
-static ngx_int_t ngx_adm_origin(ngx_str_t *origin);
+static ngx_int_t ngx_adm_conf_cors_origin(ngx_str_t *origin);
 
 
 char *
@@ -29,7 +29,7 @@ ngx_adm_set_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     for (i = 1; i < cf->args->nelts; i++) {
 
-        if (ngx_adm_origin(&value[i]) != NGX_OK) {
+        if (ngx_adm_conf_cors_origin(&value[i]) != NGX_OK) {
             return ngx_adm_conf_invalid(cf, cmd, &value[i],
                        "origins as browsers send them, "
                        "\"https://host[:port]\" without a path; \"*\" cannot "
@@ -50,7 +50,7 @@ ngx_adm_set_cors(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 static ngx_int_t
-ngx_adm_origin(ngx_str_t *origin)
+ngx_adm_conf_cors_origin(ngx_str_t *origin)
 {
     u_char     *p, *host, *port, *last;
     ngx_int_t   n;

@@ -10,6 +10,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/text.h"
 #include "conf.h"
 #include "parse.h"
 
@@ -149,9 +150,7 @@ ngx_adm_edge_name(ngx_conf_t *cf, ngx_command_t *cmd, ngx_str_t *value,
 
     for (h = ngx_http_headers_in; h->name.len; h++) {
 
-        if (h->name.len == name->len
-            && ngx_strncasecmp(h->name.data, name->data, name->len) == 0)
-        {
+        if (ngx_adm_str_same_case(&h->name, name)) {
             return ngx_adm_conf_invalid(cf, cmd, value, "a header of its "
                                         "own, none that NGINX reads");
         }

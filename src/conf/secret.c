@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/text.h"
 #include "../host/keys.h"
 #include "conf.h"
 #include "parse.h"
@@ -37,7 +38,6 @@ static char *ngx_adm_secret_invalid(ngx_conf_t *cf, ngx_command_t *cmd,
     ngx_str_t *value, const char *allowed);
 static ngx_int_t ngx_adm_secret_decode(ngx_conf_t *cf, ngx_str_t *format,
     ngx_str_t *secret);
-static ngx_int_t ngx_adm_secret_hex(ngx_str_t *dst, ngx_str_t *src);
 
 
 ngx_conf_enum_t  ngx_adm_secret_kinds[] = {
@@ -634,7 +634,7 @@ ngx_adm_secret_decode(ngx_conf_t *cf, ngx_str_t *format, ngx_str_t *secret)
         }
 
     } else if (ngx_adm_str_is(format, "hex")) {
-        rc = ngx_adm_secret_hex(&decoded, secret);
+        rc = ngx_adm_hex(decoded.data, secret, &decoded.len);
 
     } else {
         return NGX_ABORT;
@@ -645,32 +645,6 @@ ngx_adm_secret_decode(ngx_conf_t *cf, ngx_str_t *format, ngx_str_t *secret)
     }
 
     *secret = decoded;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_adm_secret_hex(ngx_str_t *dst, ngx_str_t *src)
-{
-    ngx_int_t   n;
-    ngx_uint_t  i;
-
-    if (src->len % 2) {
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < src->len; i += 2) {
-        n = ngx_hextoi(&src->data[i], 2);
-
-        if (n == NGX_ERROR) {
-            return NGX_ERROR;
-        }
-
-        dst->data[i / 2] = (u_char) n;
-    }
-
-    dst->len = src->len / 2;
 
     return NGX_OK;
 }

@@ -10,8 +10,9 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include "draw.h"
 #include "ngx_http_admission_names.h"
+#include "../base/text.h"
+#include "draw.h"
 #include "room_state.h"
 
 
@@ -297,26 +298,23 @@ ngx_adm_draw_read(redisReply *reply, void *value, int64_t *us)
 static ngx_int_t
 ngx_adm_draw_hex(redisReply *element, u_char *text, size_t max, u_short *len)
 {
-    size_t     i;
-    ngx_int_t  byte;
+    size_t     n;
+    ngx_str_t  hex;
 
     if (element->type != REDIS_REPLY_STRING
-        || element->len % 2 || (size_t) element->len > 2 * max)
+        || (size_t) element->len > 2 * max)
     {
         return NGX_ERROR;
     }
 
-    for (i = 0; i < (size_t) element->len / 2; i++) {
-        byte = ngx_hextoi((u_char *) element->str + 2 * i, 2);
+    hex.len = element->len;
+    hex.data = (u_char *) element->str;
 
-        if (byte == NGX_ERROR) {
-            return NGX_ERROR;
-        }
-
-        text[i] = (u_char) byte;
+    if (ngx_adm_hex(text, &hex, &n) != NGX_OK) {
+        return NGX_ERROR;
     }
 
-    *len = (u_short) i;
+    *len = (u_short) n;
 
     return NGX_OK;
 }

@@ -28,7 +28,7 @@ typedef struct {
 static void ngx_adm_follow_detach(void *data);
 static void ngx_adm_follow_args(ngx_adm_args_t *args,
     ngx_adm_follow_report_t *report);
-static void ngx_adm_follow_answered(void *data, ngx_int_t rc,
+static void ngx_adm_follow_call_done(void *data, ngx_int_t rc,
     redisReply *reply);
 
 
@@ -58,7 +58,7 @@ ngx_adm_follow_call(ngx_str_t *event, ngx_adm_follow_report_t *report,
     ngx_adm_args_begin(&args, NGX_ADM_CALL_FOLLOW, event);
     ngx_adm_follow_args(&args, report);
 
-    call = ngx_adm_args_run(&args, ngx_adm_follow_answered, ask);
+    call = ngx_adm_args_run(&args, ngx_adm_follow_call_done, ask);
     if (call) {
         ngx_adm_redis_on_detach(call, ngx_adm_follow_detach);
     }
@@ -125,7 +125,7 @@ ngx_adm_follow_args(ngx_adm_args_t *args, ngx_adm_follow_report_t *report)
 
 
 static void
-ngx_adm_follow_answered(void *data, ngx_int_t rc, redisReply *reply)
+ngx_adm_follow_call_done(void *data, ngx_int_t rc, redisReply *reply)
 {
     ngx_adm_follow_ask_t *ask = data;
 

@@ -13,6 +13,7 @@
 #include <ngx_event.h>
 
 #include "../base/clock.h"
+#include "../base/timer.h"
 #include "follow.h"
 #include "follow_worker.h"
 
@@ -34,7 +35,7 @@ typedef struct {
 
 
 static void ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample);
-static void ngx_adm_follow_tell(ngx_adm_follow_batch_t *batch);
+static void ngx_adm_follow_batch_tell(ngx_adm_follow_batch_t *batch);
 static void ngx_adm_follow_later(void);
 static void ngx_adm_follow_timer(ngx_event_t *ev);
 
@@ -45,8 +46,7 @@ static ngx_adm_follow_batch_t  ngx_adm_follow_batches[NGX_ADM_FOLLOW_BATCHES];
 static ngx_queue_t  ngx_adm_follow_requests = {
     &ngx_adm_follow_requests, &ngx_adm_follow_requests };
 
-static ngx_event_t       ngx_adm_follow_flusher;
-static ngx_connection_t  ngx_adm_follow_dumb;
+static ngx_event_t  ngx_adm_follow_flusher;
 
 
 /* users of the same one count as one: nobody gains anything by that */
@@ -100,7 +100,7 @@ ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample)
         && (batch->len != event->len
             || ngx_memcmp(batch->id, event->data, event->len) != 0))
     {
-        ngx_adm_follow_tell(batch);
+        ngx_adm_follow_batch_tell(batch);
     }
 
     if (batch->n == 0) {
@@ -113,13 +113,13 @@ ngx_adm_follow_keep(ngx_str_t *event, ngx_adm_sample_t *sample)
     batch->samples[batch->n++] = *sample;
 
     if (batch->n == NGX_ADM_FOLLOW_SAMPLES) {
-        ngx_adm_follow_tell(batch);
+        ngx_adm_follow_batch_tell(batch);
     }
 }
 
 
 static void
-ngx_adm_follow_tell(ngx_adm_follow_batch_t *batch)
+ngx_adm_follow_batch_tell(ngx_adm_follow_batch_t *batch)
 {
     ngx_str_t  event;
 
@@ -145,7 +145,7 @@ ngx_adm_follow_flush(void)
 
     for (i = 0; i < NGX_ADM_FOLLOW_BATCHES; i++) {
         if (ngx_adm_follow_batches[i].n) {
-            ngx_adm_follow_tell(&ngx_adm_follow_batches[i]);
+            ngx_adm_follow_batch_tell(&ngx_adm_follow_batches[i]);
         }
     }
 
@@ -177,13 +177,7 @@ ngx_adm_follow_later(void)
         return;
     }
 
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    ngx_adm_follow_dumb.fd = (ngx_socket_t) -1;
-
-    ev->handler = ngx_adm_follow_timer;
-    ev->data = &ngx_adm_follow_dumb;
-    ev->log = ngx_cycle->log;
+    ngx_adm_timer_init(ev, ngx_adm_follow_timer, ngx_cycle->log);
     ev->cancelable = 1;
 
     ngx_add_timer(ev, NGX_ADM_FOLLOW_FLUSH);

@@ -103,18 +103,10 @@ static ngx_adm_look_out_t *
 ngx_adm_look_out(ngx_adm_look_kind_t *kind, ngx_str_t *event,
     ngx_adm_event_conf_t *conf)
 {
-    uint32_t             hash;
     ngx_adm_look_out_t  *out;
 
-    if (kind->events.root == NULL) {
-        ngx_rbtree_init(&kind->events, &kind->sentinel,
-                        ngx_str_rbtree_insert_value);
-    }
+    out = ngx_adm_by_id_find(&kind->events, event, 0);
 
-    hash = ngx_murmur_hash2(event->data, event->len);
-
-    out = (ngx_adm_look_out_t *) ngx_str_rbtree_lookup(&kind->events, event,
-                                                       hash);
     if (out) {
         ngx_log_debug1(NGX_LOG_DEBUG_HTTP, ngx_cycle->log, 0,
                        "admission: event \"%V\": a look is out", event);
@@ -128,10 +120,6 @@ ngx_adm_look_out(ngx_adm_look_kind_t *kind, ngx_str_t *event,
         return NULL;
     }
 
-    ngx_memcpy(out->id, event->data, event->len);
-    out->sn.str.len = event->len;
-    out->sn.str.data = out->id;
-    out->sn.node.key = hash;
     out->kind = kind;
     out->conf = conf;
 
@@ -143,7 +131,7 @@ ngx_adm_look_out(ngx_adm_look_kind_t *kind, ngx_str_t *event,
     }
 
     ngx_queue_init(&out->waiting);
-    ngx_rbtree_insert(&kind->events, &out->sn.node);
+    ngx_adm_by_id_add(&kind->events, &out->sn, event, 0, out->id);
 
     return out;
 }
@@ -162,7 +150,7 @@ ngx_adm_look_told(ngx_adm_look_out_t *out, ngx_int_t rc, void *answer)
     ngx_adm_look_done_pt   done;
 
     out->call = NULL;
-    ngx_rbtree_delete(&out->kind->events, &out->sn.node);
+    ngx_adm_by_id_delete(&out->kind->events, &out->sn);
 
     while (!ngx_queue_empty(&out->waiting)) {
         q = ngx_queue_head(&out->waiting);

@@ -16,6 +16,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/by_id.h"
 #include "settings.h"
 
 
@@ -36,8 +37,7 @@ typedef void (*ngx_adm_look_done_pt)(void *data, ngx_int_t rc, void *answer);
 typedef struct {
     ngx_adm_redis_call_t  *(*call)(ngx_str_t *event, ngx_adm_event_conf_t *conf,
                                    ngx_adm_look_out_t *out);
-    ngx_rbtree_t             events;     /* of which a look is out */
-    ngx_rbtree_node_t        sentinel;
+    ngx_adm_by_id_t          events;     /* of which a look is out */
 } ngx_adm_look_kind_t;
 
 

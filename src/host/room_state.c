@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * What a host knows of waiting rooms, with the events, and how an answer
- * changes that.  Answers may come out of order.
+ * What a host knows of waiting rooms, in the nodes of their events, and how
+ * an answer of Redis changes that.  Answers may come out of order.
  */
 
 
@@ -22,7 +22,10 @@
 
 #define NGX_ADM_ROOM_POINT    10000000   /* us between points of the trail */
 
-/* us over which the rate is measured; it is told from 5 s on */
+/*
+ * how long the counter's rate is measured, us: over which time, from when on
+ * it is told, and how much may lie between two answers for it to count
+ */
 #define NGX_ADM_ROOM_MEASURE  60000000
 #define NGX_ADM_ROOM_FIRST    5000000
 #define NGX_ADM_ROOM_GAP      3000000
@@ -146,7 +149,7 @@ ngx_adm_room_event_conf(ngx_adm_main_conf_t *mcf, ngx_str_t *event,
 
     if (ngx_adm_room_get(event, &room) != NGX_OK) {
 
-        /* where there is no Redis nothing is ever activated */
+        /* where there is no Redis no room is ever activated */
 
         return mcf->redis ? NGX_AGAIN : NGX_DECLINED;
     }
@@ -217,7 +220,7 @@ ngx_adm_room_note(ngx_str_t *event, ngx_adm_room_t *room,
 }
 
 
-/* compares an answer with what was known before it */
+/* what an answer changed in a room, by what was known of it before */
 
 static ngx_adm_room_news_e
 ngx_adm_room_news(ngx_adm_room_t *room, ngx_uint_t active, int64_t activation,
@@ -273,7 +276,7 @@ ngx_adm_room_rate(ngx_adm_room_t *room, ngx_adm_event_conf_t *conf)
 
     if (rate <= 0) {
 
-        /* paused: as if it went on by the configured rate */
+        /* a paused room, as if it went on at the configured rate */
 
         rate = ngx_max(conf->vwr_rate, 1) * 1000;
     }
@@ -378,7 +381,7 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
     if (ngx_adm_is_far_ahead(ngx_max(known->activation, known->changed))) {
 
-        /* of a time at which the clock of this host was far ahead */
+        /* the room is known by a time when this host's clock was far ahead */
 
         known->activation = 0;
         known->changed = 0;
@@ -409,7 +412,11 @@ ngx_adm_room_merge_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
     if (room->passed > known->passed && !room->steps
         && known->activation == room->activation)
     {
-        /* a step tells what was passed over: until then it is not past it */
+        /*
+         * only a step tells which numbers were passed over: until then the
+         * counter is not past them
+         */
+
         room->serving = ngx_min(room->serving, known->serving);
         room->passed = known->passed;
     }
@@ -512,9 +519,9 @@ ngx_adm_room_trail_locked(ngx_adm_zone_t *zone, ngx_adm_event_node_t *en,
 
 
 /*
- * Only time in which somebody waits counts, nobody holds the event and it is
- * not paused, and no more than the rate lets pass: what an operator moves by
- * hand is no measure of what comes.
+ * The rate is measured while somebody waits, nobody holds the event and the
+ * room is not paused, and as no more than the set rate lets pass: where an
+ * operator moves the counter by hand, that is no measure of what comes.
  */
 
 static void

@@ -12,8 +12,9 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
-#include "../redis/client.h"
 #include "../base/clock.h"
+#include "../base/timer.h"
+#include "../redis/client.h"
 #include "doubt.h"
 #include "event_work.h"
 #include "lease.h"
@@ -30,7 +31,6 @@ static void ngx_adm_schedule_report(void);
 
 
 static ngx_adm_schedule_part_t  **ngx_adm_schedule_parts;
-static ngx_connection_t           ngx_adm_schedule_dumb;
 static ngx_event_t                ngx_adm_schedule_timer;
 static ngx_uint_t                 ngx_adm_schedule_holds;
 
@@ -56,13 +56,7 @@ ngx_adm_schedule_start(ngx_cycle_t *cycle, ngx_adm_main_conf_t *mcf)
 
     ev = &ngx_adm_schedule_timer;
 
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    ngx_adm_schedule_dumb.fd = (ngx_socket_t) -1;
-
-    ev->handler = ngx_adm_schedule_tick;
-    ev->data = &ngx_adm_schedule_dumb;
-    ev->log = cycle->log;
+    ngx_adm_timer_init(ev, ngx_adm_schedule_tick, cycle->log);
     ev->cancelable = 1;
 
     ngx_add_timer(ev, NGX_ADM_TICK);

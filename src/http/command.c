@@ -123,9 +123,7 @@ ngx_adm_command_parse(ngx_str_t *value, int64_t *seats)
     text = *value;
     ngx_adm_command_skip(&text, 0);
 
-    if (text.len == leave.len
-        && ngx_strncasecmp(text.data, leave.data, leave.len) == 0)
-    {
+    if (ngx_adm_str_same_case(&text, &leave)) {
         *seats = 0;
         return NGX_OK;
     }

@@ -333,9 +333,7 @@ ngx_adm_credential_is_new(ngx_adm_credential_t *shown, ngx_str_t *event,
         || n == NGX_ADM_CREDENTIALS
         || (shown->where == NGX_ADM_SHOWN_EVENT && event && event->len
             && !ngx_adm_str_same(event, &shown->event)
-            && (event->len != shown->event.len
-                || ngx_strncasecmp(event->data, shown->event.data, event->len)
-                   != 0)))
+            && !ngx_adm_str_same_case(event, &shown->event)))
     {
         return 0;
     }

@@ -18,6 +18,7 @@
 #include <ngx_http.h>
 
 #include "../base/compat.h"
+#include "../base/text.h"
 #include "backend.h"
 #include "command.h"
 #include "cors.h"
@@ -188,8 +189,7 @@ ngx_adm_filter_no_store(ngx_http_request_t *r)
         end.len = ngx_min(h->key.len, target.len);
         end.data = h->key.data + h->key.len - end.len;
 
-        if ((end.len == target.len
-             && ngx_strncasecmp(end.data, target.data, end.len) == 0)
+        if (ngx_adm_str_same_case(&end, &target)
             || ngx_adm_header_named(h, "Surrogate-Control")
             || ngx_adm_header_named(h, "Edge-Control")
             || ngx_adm_header_named(h, "X-Accel-Expires"))

@@ -268,10 +268,7 @@ ngx_adm_cors_allowed(ngx_array_t *origins, ngx_str_t *origin)
 
     for (i = 0; i < origins->nelts; i++) {
 
-        if (allowed[i].len == origin->len
-            && ngx_strncasecmp(allowed[i].data, origin->data, origin->len)
-               == 0)
-        {
+        if (ngx_adm_str_same_case(&allowed[i], origin)) {
             return 1;
         }
     }
@@ -319,8 +316,7 @@ ngx_adm_own_origin(ngx_http_request_t *r, ngx_str_t *origin)
     ngx_adm_split_port(&r->headers_in.host->value, standard, &own_host,
                        &own_port);
 
-    return host.len == own_host.len
-           && ngx_strncasecmp(host.data, own_host.data, host.len) == 0
+    return ngx_adm_str_same_case(&host, &own_host)
            && ngx_adm_str_same(&port, &own_port);
 }
 

@@ -16,6 +16,7 @@
 
 #include "../base/clock.h"
 #include "../base/reason.h"
+#include "../base/timer.h"
 #include "../host/keys.h"
 #include "credentials.h"
 #include "user_keys.h"
@@ -56,7 +57,6 @@ static void ngx_adm_user_keys_look(ngx_event_t *ev);
 
 static ngx_queue_t       ngx_adm_user_keys_waiters;
 static ngx_event_t       ngx_adm_user_keys_event;
-static ngx_connection_t  ngx_adm_user_keys_dumb;
 
 
 ngx_int_t
@@ -288,13 +288,7 @@ ngx_adm_user_keys_wait(ngx_http_request_t *r, ngx_adm_ctx_t *ctx,
     if (ev->handler == NULL) {
         ngx_queue_init(&ngx_adm_user_keys_waiters);
 
-        /* NGINX's debug log of timers looks at the connection of an event */
-
-        ngx_adm_user_keys_dumb.fd = (ngx_socket_t) -1;
-
-        ev->handler = ngx_adm_user_keys_look;
-        ev->data = &ngx_adm_user_keys_dumb;
-        ev->log = ngx_cycle->log;
+        ngx_adm_timer_init(ev, ngx_adm_user_keys_look, ngx_cycle->log);
     }
 
     waiter->request = r;

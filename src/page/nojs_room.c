@@ -29,7 +29,7 @@
 #include "nojs_text.h"
 
 
-#define NGX_ADM_NOJS_SPREAD  10          /* s, over the rate */
+#define NGX_ADM_NOJS_SPREAD  10          /* s, of an address over its rate */
 #define NGX_ADM_NOJS_SOLD    2           /* s, where all is sold */
 #define NGX_ADM_NOJS_CLOSED  10          /* s, where the sale is closed */
 
@@ -74,7 +74,7 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
     nojs->visit.deadline = ngx_adm_api_deadline(call);
     nojs->visit.intake.kind = NGX_ADM_INTAKE_ASSIGN;
 
-    /* an address has the same bucket here and at the API of the server */
+    /* the bucket of an address is that of the server's API */
 
     nojs->visit.intake.conf = scf->assign ? scf->assign
                                           : &ngx_adm_intake_default;
@@ -118,8 +118,9 @@ ngx_adm_page_without_script(ngx_http_request_t *r, ngx_adm_event_conf_t *conf,
 
 
 /*
- * One who has a ticket is asked first, and not polled for: to leave is a call
- * of the API.  NGX_DECLINED: nothing of the sort.
+ * A visitor who wants to give up the ticket is asked whether that is so, and
+ * the page does not come again by itself: the form's answer is a call of the
+ * API.  NGX_DECLINED: the visitor does not want to, or has not done it.
  */
 
 static ngx_int_t
@@ -147,7 +148,7 @@ ngx_adm_nojs_given_up(ngx_adm_nojs_t *nojs, ngx_adm_claims_t *ticket)
     }
 
     if (left) {
-        /* the ticket still stands: it was not given up */
+        /* a ticket that still stands was not given up */
         return NGX_DECLINED;
     }
 
@@ -207,7 +208,7 @@ ngx_adm_nojs_done(ngx_adm_visit_t *visit, ngx_int_t rc)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* if it is over, by the next time there is a new ticket */
+    /* a turn that is over: when the browser comes again it has a new ticket */
 
     return (rc == NGX_OK) ? ngx_adm_nojs_go(nojs) : ngx_adm_nojs_wait(nojs);
 }
@@ -227,7 +228,10 @@ ngx_adm_nojs_early(ngx_adm_nojs_t *nojs, ngx_adm_sale_t *sale)
 }
 
 
-/* there is room when others have gone on, and not all come for it at once */
+/*
+ * The line has room again when others have gone on; browsers that were refused
+ * do not all come for it at once.
+ */
 
 static ngx_int_t
 ngx_adm_nojs_full(ngx_adm_nojs_t *nojs)
@@ -263,7 +267,7 @@ ngx_adm_nojs_full(ngx_adm_nojs_t *nojs)
 }
 
 
-/* those of an address who were refused together do not come again together */
+/* browsers of an address that were refused together do not return together */
 
 static ngx_int_t
 ngx_adm_nojs_crowded(ngx_adm_nojs_t *nojs)
@@ -375,7 +379,7 @@ ngx_adm_nojs_wait(ngx_adm_nojs_t *nojs)
 }
 
 
-/* its number, and of how many lots, once it is drawn; empty: it is none */
+/* the lot's number, of how many once it is drawn; empty: a ticket is no lot */
 
 static ngx_int_t
 ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
@@ -386,7 +390,7 @@ ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
     if (standing->lot == 0) {
 
         if (standing->undrawn) {
-            /* whether it is one is not known yet */
+            /* whether the ticket is a lot is not known yet */
             ngx_str_set(text, "\xe2\x80\x93");
         }
 
@@ -414,7 +418,7 @@ ngx_adm_nojs_lot(ngx_http_request_t *r, ngx_adm_standing_t *standing,
 }
 
 
-/* what its draw commits to, with the source of the beacon: to be noted */
+/* what a lot's draw commits to, and the source of its beacon: to be noted */
 
 static ngx_int_t
 ngx_adm_nojs_commits(ngx_adm_api_call_t *call, ngx_adm_standing_t *standing,

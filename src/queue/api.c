@@ -59,7 +59,7 @@ static ngx_int_t ngx_adm_queue_phase(ngx_adm_api_call_t *call,
 static ngx_int_t ngx_adm_queue_tells(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_send_alone(ngx_adm_api_call_t *call);
-static void ngx_adm_queue_done(void *data, ngx_int_t rc,
+static void ngx_adm_queue_api_done(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
 static ngx_int_t ngx_adm_queue_needs_tier1(ngx_adm_api_call_t *call,
     ngx_adm_queue_answer_t *answer);
@@ -403,7 +403,7 @@ ngx_adm_queue_send(ngx_adm_api_call_t *call)
     }
 
     if (ngx_adm_together_may(ask)) {
-        join = ngx_adm_together(ask, ngx_adm_queue_done, call);
+        join = ngx_adm_together(ask, ngx_adm_queue_api_done, call);
 
         if (join) {
             return ngx_adm_wait_content(call->request, ngx_adm_together_cancel,
@@ -431,7 +431,7 @@ ngx_adm_queue_send_alone(ngx_adm_api_call_t *call)
         ngx_adm_redis_until(ngx_adm_redis, qc->deadline);
     }
 
-    pending = ngx_adm_queue_ask(&qc->ask, ngx_adm_queue_done, call);
+    pending = ngx_adm_queue_ask(&qc->ask, ngx_adm_queue_api_done, call);
 
     if (ngx_adm_redis) {
         ngx_adm_redis_until(ngx_adm_redis, 0);
@@ -523,7 +523,7 @@ ngx_adm_queue_phase(ngx_adm_api_call_t *call, ngx_adm_queue_ask_t *ask)
 
 
 static void
-ngx_adm_queue_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
+ngx_adm_queue_api_done(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
     ngx_adm_api_call_t *call = data;
 

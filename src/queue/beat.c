@@ -25,6 +25,7 @@
 #include <ngx_event.h>
 
 #include "ngx_http_admission_names.h"
+#include "../base/by_id.h"
 #include "../base/counter.h"
 #include "../host/view.h"
 #include "../redis/client.h"
@@ -129,8 +130,7 @@ static void ngx_adm_beats_again(ngx_adm_beats_t *beats,
     ngx_adm_queue_answer_t *answer);
 
 
-static ngx_rbtree_t       ngx_adm_beat_events;
-static ngx_rbtree_node_t  ngx_adm_beat_sentinel;
+static ngx_adm_by_id_t    ngx_adm_beat_events;
 
 
 static ngx_adm_came_t     ngx_adm_came[NGX_ADM_BEAT_CAME];
@@ -442,19 +442,11 @@ ngx_adm_beat_told(ngx_str_t *event, ngx_adm_event_conf_t *conf,
 static ngx_adm_beats_t *
 ngx_adm_beats(ngx_str_t *event)
 {
-    uint32_t          hash;
     ngx_pool_t       *pool;
     ngx_adm_beats_t  *beats;
 
-    if (ngx_adm_beat_events.root == NULL) {
-        ngx_rbtree_init(&ngx_adm_beat_events, &ngx_adm_beat_sentinel,
-                        ngx_str_rbtree_insert_value);
-    }
+    beats = ngx_adm_by_id_find(&ngx_adm_beat_events, event, 0);
 
-    hash = ngx_murmur_hash2(event->data, event->len);
-
-    beats = (ngx_adm_beats_t *) ngx_str_rbtree_lookup(&ngx_adm_beat_events,
-                                                      event, hash);
     if (beats) {
         return beats;
     }
@@ -464,7 +456,7 @@ ngx_adm_beats(ngx_str_t *event)
         return NULL;
     }
 
-    beats = ngx_pcalloc(pool, sizeof(ngx_adm_beats_t));
+    beats = ngx_pcalloc(pool, sizeof(ngx_adm_beats_t) + event->len);
 
     if (beats == NULL
         || ngx_array_init(&beats->groups, pool,
@@ -476,35 +468,22 @@ ngx_adm_beats(ngx_str_t *event)
         || ngx_array_init(&beats->lately, pool, 8, sizeof(ngx_adm_beat_t))
            != NGX_OK)
     {
-        goto failed;
+        ngx_destroy_pool(pool);
+        return NULL;
     }
 
     beats->pool = pool;
-
-    beats->sn.str.len = event->len;
-    beats->sn.str.data = ngx_pstrdup(pool, event);
-    if (beats->sn.str.data == NULL) {
-        goto failed;
-    }
-
-    beats->sn.node.key = hash;
-
     beats->batch = ++ngx_adm_beat_batch;
 
     beats->send.handler = ngx_adm_beats_timer;
     beats->send.data = beats;
     beats->send.log = ngx_cycle->log;
 
-    ngx_rbtree_insert(&ngx_adm_beat_events, &beats->sn.node);
+    ngx_adm_by_id_add(&ngx_adm_beat_events, &beats->sn, event, 0,
+                      (u_char *) (beats + 1));
     ngx_add_timer(&beats->send, NGX_ADM_BEAT_DELAY);
 
     return beats;
-
-failed:
-
-    ngx_destroy_pool(pool);
-
-    return NULL;
 }
 
 
@@ -544,7 +523,7 @@ ngx_adm_beats_send(ngx_adm_beats_t *beats)
         ngx_del_timer(&beats->send);
     }
 
-    ngx_rbtree_delete(&ngx_adm_beat_events, &beats->sn.node);
+    ngx_adm_by_id_delete(&ngx_adm_beat_events, &beats->sn);
 
     ngx_adm_count_n(NGX_ADM_COUNT_VIEW_BEATS,
                     beats->n - beats->comes - beats->closes);

@@ -16,7 +16,7 @@
 
 
 static ngx_int_t ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value);
-static ngx_int_t ngx_adm_notice_text(ngx_str_t *text, void *field);
+static ngx_int_t ngx_adm_queue_notice_text(ngx_str_t *text, void *field);
 static ngx_int_t ngx_adm_notice_answer(ngx_adm_api_call_t *call, void *value,
     int64_t us);
 
@@ -53,7 +53,7 @@ ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value)
         return NGX_OK;
     }
 
-    if (ngx_adm_record_members(call->body, members, ngx_adm_notice_text,
+    if (ngx_adm_record_members(call->body, members, ngx_adm_queue_notice_text,
                                notice) != NGX_OK)
     {
         return NGX_DECLINED;
@@ -64,7 +64,7 @@ ngx_adm_notice_parse(ngx_adm_api_call_t *call, void *value)
 
 
 static ngx_int_t
-ngx_adm_notice_text(ngx_str_t *text, void *field)
+ngx_adm_queue_notice_text(ngx_str_t *text, void *field)
 {
     *(ngx_str_t *) field = *text;
 

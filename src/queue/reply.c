@@ -25,7 +25,7 @@
 #define NGX_ADM_DID_JOIN        1
 #define NGX_ADM_DID_ENTER       2
 #define NGX_ADM_DID_PLACE_BACK  4
-#define NGX_ADM_DID_ENTRY_BACK  8
+#define NGX_ADM_DID_BACK        8
 #define NGX_ADM_DID_LEAVE       16
 #define NGX_ADM_DID_REVOKE      32
 #define NGX_ADM_DID_SETTLE      64
@@ -251,7 +251,7 @@ ngx_adm_queue_reply_did(ngx_adm_queue_reply_t *r, ngx_uint_t did)
         { NGX_ADM_DID_JOIN, NGX_ADM_TALLY_JOINS },
         { NGX_ADM_DID_ENTER, NGX_ADM_TALLY_ADMISSIONS },
         { NGX_ADM_DID_PLACE_BACK, NGX_ADM_TALLY_PLACES },
-        { NGX_ADM_DID_ENTRY_BACK, NGX_ADM_TALLY_SLOTS },
+        { NGX_ADM_DID_BACK, NGX_ADM_TALLY_SESSIONS },
         { NGX_ADM_DID_LEAVE, NGX_ADM_TALLY_LEAVES },
         { NGX_ADM_DID_SETTLE, NGX_ADM_TALLY_SETTLES },
         { NGX_ADM_DID_COMPLETE, NGX_ADM_TALLY_COMPLETIONS },

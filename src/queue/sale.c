@@ -20,7 +20,7 @@
 static ngx_int_t ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value);
 static ngx_adm_redis_call_t *ngx_adm_sale_around(ngx_str_t *event,
     ngx_adm_redis_done_pt done, void *data);
-static ngx_int_t ngx_adm_sale_time(ngx_str_t *text, void *field);
+static ngx_int_t ngx_adm_queue_sale_time(ngx_str_t *text, void *field);
 static ngx_int_t ngx_adm_sale_answer(ngx_adm_api_call_t *call, void *value,
     int64_t us);
 static void ngx_adm_sale_changed(ngx_adm_api_call_t *call,
@@ -62,8 +62,8 @@ ngx_adm_sale_parse(ngx_adm_api_call_t *call, void *value)
         return NGX_OK;
     }
 
-    if (ngx_adm_record_members(call->body, members, ngx_adm_sale_time, set)
-        != NGX_OK
+    if (ngx_adm_record_members(call->body, members, ngx_adm_queue_sale_time,
+                               set) != NGX_OK
         || (set->starts && set->starts < set->opens)
         || (set->closes && set->closes < ngx_max(set->opens, set->starts)))
     {
@@ -84,7 +84,7 @@ ngx_adm_sale_around(ngx_str_t *event, ngx_adm_redis_done_pt done, void *data)
 
 
 static ngx_int_t
-ngx_adm_sale_time(ngx_str_t *text, void *field)
+ngx_adm_queue_sale_time(ngx_str_t *text, void *field)
 {
     return ngx_adm_rfc3339_read(text, field);
 }

@@ -48,6 +48,9 @@ static ngx_int_t ngx_adm_queue_steps_start(ngx_cycle_t *cycle,
     ngx_adm_main_conf_t *mcf);
 static void ngx_adm_queue_stepped(void *data, ngx_int_t rc,
     ngx_adm_queue_answer_t *answer);
+static void ngx_adm_queue_stepped_plan(ngx_adm_errand_t *errand,
+    ngx_adm_queue_answer_t *answer, ngx_adm_event_state_t *state,
+    ngx_adm_event_now_t *now, ngx_adm_stepped_t *stepped);
 static ngx_msec_t ngx_adm_queue_interval(ngx_adm_event_conf_t *conf);
 static ngx_msec_t ngx_adm_queue_keep_watch(ngx_adm_event_conf_t *conf,
     ngx_adm_queue_answer_t *answer, ngx_uint_t brief);
@@ -150,7 +153,6 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
 {
     ngx_adm_errand_t  *errand = data;
 
-    ngx_uint_t             again;
     ngx_adm_stepped_t      stepped;
     ngx_adm_event_now_t    now;
     ngx_adm_event_state_t  state;
@@ -164,58 +166,7 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     stepped.delay = ngx_adm_queue_interval(errand->conf);
 
     if (rc == NGX_OK) {
-        stepped.answered = 1;
-        stepped.work = (answer->state != NGX_ADM_QUEUE_NOT_IN);
-        stepped.urgent = (answer->size > 0 || answer->score);
-        stepped.brief = ngx_adm_queue_is_brief(errand->conf, now.named);
-        stepped.keep = ngx_adm_queue_keep_watch(errand->conf, answer,
-                                                stepped.brief);
-
-        if (answer->mixed) {
-            ngx_adm_watchful();
-        }
-
-        ngx_adm_follow_watch(&errand->event, errand->conf);
-
-        again = ngx_adm_notice_heard(&errand->event, answer->notice);
-        ngx_adm_queue_stepped_sets(&errand->event, errand->conf, answer);
-
-        if (answer->score || answer->more) {
-            stepped.delay = 0;
-
-        } else if (stepped.urgent) {
-            /* decided by what is configured */
-
-        } else if (ngx_adm_is_watchful()) {
-            stepped.delay = NGX_ADM_STEP_MAX;
-
-        } else if (!stepped.work) {
-            stepped.delay = NGX_ADM_STEP_IDLE;
-
-        } else {
-            stepped.delay = ngx_min(answer->due, NGX_ADM_STEP_IDLE);
-            stepped.delay = ngx_max(stepped.delay, NGX_ADM_TICK);
-        }
-
-        if (again) {
-            stepped.delay = ngx_min(stepped.delay, NGX_ADM_STEP_NOTICE);
-        }
-
-        if ((state.threshold >= 0 && errand->conf->sn.str.len == 0)
-            || state.slots >= 0
-            || (errand->conf->slots >= 0 && state.sold > 0)
-            || answer->notice
-            || answer->hold.held
-            || answer->sale.opens >= 0)
-        {
-            /*
-             * that it was named, or sold, hosts that start learn by the list
-             * alone
-             */
-
-            stepped.keep = NGX_MAX_INT32_VALUE;
-            ngx_adm_queue_mark(&errand->event);
-        }
+        ngx_adm_queue_stepped_plan(errand, answer, &state, &now, &stepped);
 
     } else {
         ngx_adm_events_missed();
@@ -246,6 +197,70 @@ ngx_adm_queue_stepped(void *data, ngx_int_t rc, ngx_adm_queue_answer_t *answer)
     }
 
     ngx_adm_errand_free(&ngx_adm_queue_errands, errand);
+}
+
+
+/* what an answered step says of the next, and how long the event is kept */
+
+static void
+ngx_adm_queue_stepped_plan(ngx_adm_errand_t *errand,
+    ngx_adm_queue_answer_t *answer, ngx_adm_event_state_t *state,
+    ngx_adm_event_now_t *now, ngx_adm_stepped_t *stepped)
+{
+    ngx_uint_t  again;
+
+    stepped->answered = 1;
+    stepped->work = (answer->state != NGX_ADM_QUEUE_NOT_IN);
+    stepped->urgent = (answer->size > 0 || answer->score);
+    stepped->brief = ngx_adm_queue_is_brief(errand->conf, now->named);
+    stepped->keep = ngx_adm_queue_keep_watch(errand->conf, answer,
+                                            stepped->brief);
+
+    if (answer->mixed) {
+        ngx_adm_watchful();
+    }
+
+    ngx_adm_follow_watch(&errand->event, errand->conf);
+
+    again = ngx_adm_notice_heard(&errand->event, answer->notice);
+    ngx_adm_queue_stepped_sets(&errand->event, errand->conf, answer);
+
+    if (answer->score || answer->more) {
+        stepped->delay = 0;
+
+    } else if (stepped->urgent) {
+        /* decided by what is configured */
+
+    } else if (ngx_adm_is_watchful()) {
+        stepped->delay = NGX_ADM_STEP_MAX;
+
+    } else if (!stepped->work) {
+        stepped->delay = NGX_ADM_STEP_IDLE;
+
+    } else {
+        stepped->delay = ngx_min(answer->due, NGX_ADM_STEP_IDLE);
+        stepped->delay = ngx_max(stepped->delay, NGX_ADM_TICK);
+    }
+
+    if (again) {
+        stepped->delay = ngx_min(stepped->delay, NGX_ADM_STEP_NOTICE);
+    }
+
+    if ((state->threshold >= 0 && errand->conf->sn.str.len == 0)
+        || state->slots >= 0
+        || (errand->conf->slots >= 0 && state->sold > 0)
+        || answer->notice
+        || answer->hold.held
+        || answer->sale.opens >= 0)
+    {
+        /*
+         * hosts that start learn by the list alone that an event was named, or
+         * that of it something is set or sold
+         */
+
+        stepped->keep = NGX_MAX_INT32_VALUE;
+        ngx_adm_queue_mark(&errand->event);
+    }
 }
 
 

@@ -12,6 +12,7 @@
 #include <ngx_event.h>
 
 #include "ngx_http_admission_names.h"
+#include "../base/by_id.h"
 #include "../host/event_state.h"
 #include "../host/line.h"
 #include "../host/tally.h"
@@ -55,8 +56,7 @@ static ngx_int_t ngx_adm_all_answer(ngx_adm_all_t *all, ngx_uint_t i,
     ngx_adm_queue_answer_t *all_of_it, ngx_adm_queue_answer_t *answer);
 
 
-static ngx_rbtree_t       ngx_adm_all_events;
-static ngx_rbtree_node_t  ngx_adm_all_sentinel;
+static ngx_adm_by_id_t  ngx_adm_all_events;
 
 
 ngx_uint_t
@@ -111,7 +111,7 @@ ngx_adm_together(ngx_adm_queue_ask_t *ask, ngx_adm_queue_done_pt done,
 
         /* the next join begins another call; this one stays posted */
 
-        ngx_rbtree_delete(&ngx_adm_all_events, &all->sn.node);
+        ngx_adm_by_id_delete(&ngx_adm_all_events, &all->sn);
     }
 
     return one;
@@ -136,19 +136,11 @@ ngx_adm_together_cancel(void *together)
 static ngx_adm_all_t *
 ngx_adm_all(ngx_adm_queue_ask_t *ask)
 {
-    uint32_t        hash;
     ngx_pool_t     *pool;
     ngx_adm_all_t  *all;
 
-    if (ngx_adm_all_events.root == NULL) {
-        ngx_rbtree_init(&ngx_adm_all_events, &ngx_adm_all_sentinel,
-                        ngx_str_rbtree_insert_value);
-    }
+    all = ngx_adm_by_id_find(&ngx_adm_all_events, &ask->event, ask->unbound);
 
-    hash = ngx_murmur_hash2(ask->event.data, ask->event.len) ^ ask->unbound;
-
-    all = (ngx_adm_all_t *) ngx_str_rbtree_lookup(&ngx_adm_all_events,
-                                                  &ask->event, hash);
     if (all) {
         return all;
     }
@@ -158,36 +150,25 @@ ngx_adm_all(ngx_adm_queue_ask_t *ask)
         return NULL;
     }
 
-    all = ngx_pcalloc(pool, sizeof(ngx_adm_all_t));
+    all = ngx_pcalloc(pool, sizeof(ngx_adm_all_t) + ask->event.len);
     if (all == NULL) {
-        goto failed;
-    }
-
-    all->sn.str.len = ask->event.len;
-    all->sn.str.data = ngx_pstrdup(pool, &ask->event);
-    if (all->sn.str.data == NULL) {
-        goto failed;
+        ngx_destroy_pool(pool);
+        return NULL;
     }
 
     all->pool = pool;
     all->conf = ask->conf;
     all->unbound = ask->unbound;
-    all->sn.node.key = hash;
 
     all->send.handler = ngx_adm_all_posted;
     all->send.data = all;
     all->send.log = ngx_cycle->log;
 
-    ngx_rbtree_insert(&ngx_adm_all_events, &all->sn.node);
+    ngx_adm_by_id_add(&ngx_adm_all_events, &all->sn, &ask->event, ask->unbound,
+                      (u_char *) (all + 1));
     ngx_post_event(&all->send, &ngx_posted_events);
 
     return all;
-
-failed:
-
-    ngx_destroy_pool(pool);
-
-    return NULL;
 }
 
 
@@ -197,7 +178,7 @@ ngx_adm_all_posted(ngx_event_t *ev)
     ngx_adm_all_t *all = ev->data;
 
     if (all->n < NGX_ADM_TOGETHER) {
-        ngx_rbtree_delete(&ngx_adm_all_events, &all->sn.node);
+        ngx_adm_by_id_delete(&ngx_adm_all_events, &all->sn);
     }
 
     ngx_adm_all_send(all);

@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/text.h"
 #include "node.h"
 
 
@@ -257,10 +258,7 @@ ngx_adm_redis_node_find(ngx_adm_redis_nodes_t *nodes, ngx_str_t *host,
     {
         node = ngx_queue_data(q, ngx_adm_redis_node_t, queue);
 
-        if (node->port == port
-            && node->host.len == host->len
-            && ngx_strncasecmp(node->host.data, host->data, host->len) == 0)
-        {
+        if (node->port == port && ngx_adm_str_same_case(&node->host, host)) {
             return node;
         }
     }

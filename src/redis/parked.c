@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/timer.h"
 #include "parked.h"
 
 
@@ -25,17 +26,9 @@ static void ngx_adm_redis_parked_arm(ngx_adm_redis_parked_t *parked);
 void
 ngx_adm_redis_parked_init(ngx_adm_redis_parked_t *parked, ngx_log_t *log)
 {
-    static ngx_connection_t  dumb;
-
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    dumb.fd = (ngx_socket_t) -1;
-
     ngx_queue_init(&parked->calls);
 
-    parked->timer.handler = ngx_adm_redis_parked_timer;
-    parked->timer.data = &dumb;
-    parked->timer.log = log;
+    ngx_adm_timer_init(&parked->timer, ngx_adm_redis_parked_timer, log);
 
     parked->posted.handler = ngx_adm_redis_parked_posted;
     parked->posted.data = parked;
@@ -109,10 +102,11 @@ ngx_adm_redis_parked_leave(ngx_adm_redis_parked_t *parked)
 static void
 ngx_adm_redis_parked_timer(ngx_event_t *ev)
 {
-    ngx_adm_redis_parked_look(
-        (ngx_adm_redis_parked_t *)
-        ((u_char *) ev - offsetof(ngx_adm_redis_parked_t, timer)),
-        0);
+    ngx_adm_redis_parked_t  *parked;
+
+    parked = ngx_queue_data(ev, ngx_adm_redis_parked_t, timer);
+
+    ngx_adm_redis_parked_look(parked, 0);
 }
 
 

@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/timer.h"
 #include "reply.h"
 #include "sentinel.h"
 #include "shared.h"
@@ -34,7 +35,6 @@ struct ngx_adm_redis_sentinel_s {
 
     ngx_event_t                 timer;
     ngx_event_t                 swept;
-    ngx_connection_t            dumb;
 
     ngx_uint_t                  first;    /* to be asked next */
     ngx_uint_t                  tried;    /* in this round */
@@ -97,14 +97,8 @@ ngx_adm_redis_sentinel_create(ngx_cycle_t *cycle, ngx_adm_redis_nodes_t *nodes,
     sentinel->sentinels.found = ngx_adm_redis_sentinel_found;
     sentinel->sentinels.data = sentinel;
 
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    sentinel->dumb.fd = (ngx_socket_t) -1;
-    sentinel->dumb.data = sentinel;
-
-    sentinel->timer.handler = ngx_adm_redis_sentinel_ask;
-    sentinel->timer.data = &sentinel->dumb;
-    sentinel->timer.log = cycle->log;
+    ngx_adm_timer_init(&sentinel->timer, ngx_adm_redis_sentinel_ask,
+                       cycle->log);
     sentinel->timer.cancelable = 1;
 
     sentinel->swept.handler = ngx_adm_redis_sentinel_sweep;
@@ -215,11 +209,9 @@ ngx_adm_redis_sentinel_want(ngx_adm_redis_sentinel_t *sentinel)
 static void
 ngx_adm_redis_sentinel_ask(ngx_event_t *ev)
 {
-    ngx_connection_t          *c;
     ngx_adm_redis_sentinel_t  *sentinel;
 
-    c = ev->data;
-    sentinel = c->data;
+    sentinel = ngx_queue_data(ev, ngx_adm_redis_sentinel_t, timer);
 
     if (sentinel->asking) {
         return;

@@ -15,6 +15,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/timer.h"
 #include "reply.h"
 #include "survey.h"
 
@@ -55,14 +56,7 @@ ngx_adm_redis_survey_init(ngx_adm_redis_survey_t *survey, ngx_cycle_t *cycle,
     survey->asked_at = ngx_current_msec - NGX_ADM_REDIS_RETRY;
     survey->interval = NGX_ADM_REDIS_RETRY;
 
-    /* NGINX's debug log of timers looks at the connection of an event */
-
-    survey->dumb.fd = (ngx_socket_t) -1;
-    survey->dumb.data = survey;
-
-    survey->timer.handler = ngx_adm_redis_survey_round;
-    survey->timer.data = &survey->dumb;
-    survey->timer.log = cycle->log;
+    ngx_adm_timer_init(&survey->timer, ngx_adm_redis_survey_round, cycle->log);
     survey->timer.cancelable = 1;
 
     survey->swept.handler = ngx_adm_redis_survey_sweep;
@@ -111,11 +105,9 @@ ngx_adm_redis_survey_want(ngx_adm_redis_survey_t *survey)
 static void
 ngx_adm_redis_survey_round(ngx_event_t *ev)
 {
-    ngx_connection_t        *c;
     ngx_adm_redis_survey_t  *survey;
 
-    c = ev->data;
-    survey = c->data;
+    survey = ngx_queue_data(ev, ngx_adm_redis_survey_t, timer);
 
     if (survey->asking) {
         return;

@@ -30,7 +30,6 @@ typedef struct {
 
     ngx_event_t                 timer;     /* begins the next survey */
     ngx_event_t                 swept;
-    ngx_connection_t            dumb;
 
     ngx_uint_t                  round;
     ngx_msec_t                  asked_at;

@@ -30,9 +30,15 @@
 
 
 static ngx_int_t ngx_adm_admin_body(ngx_adm_api_call_t *call);
+static ngx_adm_room_calls_what_e ngx_adm_admin_what(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_admin_allowed(ngx_adm_api_call_t *call,
+    ngx_adm_room_calls_what_e what);
+static ngx_int_t ngx_adm_admin_value(ngx_adm_api_call_t *call,
+    ngx_adm_room_calls_what_e what);
+static ngx_uint_t ngx_adm_admin_gathers(ngx_adm_api_call_t *call);
 static ngx_int_t ngx_adm_admin_by_config(ngx_adm_api_call_t *call,
     const char *text);
-static ngx_int_t ngx_adm_admin_gathers(ngx_adm_api_call_t *call);
+static ngx_int_t ngx_adm_admin_gathering(ngx_adm_api_call_t *call);
 static int64_t ngx_adm_admin_batch(json_t *body);
 static void ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
     ngx_adm_room_t *room);
@@ -63,41 +69,75 @@ ngx_adm_admin_handler(ngx_adm_api_call_t *call)
 static ngx_int_t
 ngx_adm_admin_body(ngx_adm_api_call_t *call)
 {
-    ngx_uint_t                  gathers;
-    ngx_adm_hold_t              hold;
-    ngx_adm_room_t              room;
-    ngx_adm_sale_t              sale;
-    ngx_http_request_t         *r;
+    ngx_int_t                   rc;
     ngx_adm_room_calls_what_e   what;
 
+    what = ngx_adm_admin_what(call);
+
+    rc = ngx_adm_admin_allowed(call, what);
+
+    if (rc == NGX_DECLINED) {
+        rc = ngx_adm_admin_value(call, what);
+    }
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    return ngx_adm_api_wait(call,
+               ngx_adm_room_calls_admin(what, call->value, &call->event,
+                                        call->conf,
+                                        ngx_adm_admin_done,
+                                        call));
+}
+
+
+/* a route, by its method and arguments, may stand for more than one thing */
+
+static ngx_adm_room_calls_what_e
+ngx_adm_admin_what(ngx_adm_api_call_t *call)
+{
+    ngx_http_request_t  *r;
+
     r = call->request;
-    what = call->route->what;
 
-    (void) ngx_adm_room_get(&call->event, &room);
+    switch (call->route->what) {
 
-    gathers = (ngx_adm_sale_get(&call->event, call->conf, &sale)
-               == NGX_ADM_PHASE_GATHERING
-               || (room.active && room.order && !ngx_adm_draw_ready(&room)));
+    case NGX_ADM_ROOM_CALL_ACTIVATE:
+
+        if (ngx_adm_arg_flag(r, "restart")) {
+            return NGX_ADM_ROOM_CALL_RESTART;
+        }
+
+        return ngx_adm_arg_flag(r, "resume") ? NGX_ADM_ROOM_CALL_RESUME
+                                             : NGX_ADM_ROOM_CALL_ACTIVATE;
+
+    case NGX_ADM_ROOM_CALL_SET_RATE:
+        return (r->method == NGX_HTTP_DELETE) ? NGX_ADM_ROOM_CALL_UNSET_RATE
+                                              : NGX_ADM_ROOM_CALL_SET_RATE;
+
+    default:
+        return call->route->what;
+    }
+}
+
+
+/* NGX_DECLINED: neither the configuration nor the event's state forbids it */
+
+static ngx_int_t
+ngx_adm_admin_allowed(ngx_adm_api_call_t *call, ngx_adm_room_calls_what_e what)
+{
+    ngx_adm_hold_t  hold;
 
     switch (what) {
 
     case NGX_ADM_ROOM_CALL_ACTIVATE:
+    case NGX_ADM_ROOM_CALL_RESTART:
+    case NGX_ADM_ROOM_CALL_RESUME:
 
         if (call->conf->vwr == NGX_ADM_OFF) {
             return ngx_adm_admin_by_config(call, "The configuration says "
                                            "\\\"vwr=off\\\"");
-        }
-
-        if (ngx_adm_arg_flag(r, "restart")) {
-
-            if (gathers) {
-                return ngx_adm_admin_gathers(call);
-            }
-
-            what = NGX_ADM_ROOM_CALL_RESTART;
-
-        } else if (ngx_adm_arg_flag(r, "resume")) {
-            what = NGX_ADM_ROOM_CALL_RESUME;
         }
 
         break;
@@ -111,28 +151,45 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
                        : "The configuration says \\\"vwr=standby\\\"");
         }
 
-        if (gathers) {
-            return ngx_adm_admin_gathers(call);
-        }
-
         break;
 
+    default:
+        break;
+    }
+
+    if ((what == NGX_ADM_ROOM_CALL_RESTART
+         || what == NGX_ADM_ROOM_CALL_DEACTIVATE
+         || what == NGX_ADM_ROOM_CALL_ADVANCE)
+        && ngx_adm_admin_gathers(call))
+    {
+        return ngx_adm_admin_gathering(call);
+    }
+
+    if (what == NGX_ADM_ROOM_CALL_ADVANCE
+        && ngx_adm_hold_get(&call->event, &hold))
+    {
+        return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
+                                     "ON_HOLD",
+                                     "The event is held: let it go first",
+                                     NULL);
+    }
+
+    return NGX_DECLINED;
+}
+
+
+/* NGX_DECLINED: call->value is the number that goes with the call, if any */
+
+static ngx_int_t
+ngx_adm_admin_value(ngx_adm_api_call_t *call, ngx_adm_room_calls_what_e what)
+{
+    switch (what) {
+
     case NGX_ADM_ROOM_CALL_ADVANCE:
-
-        if (gathers) {
-            return ngx_adm_admin_gathers(call);
-        }
-
-        if (ngx_adm_hold_get(&call->event, &hold)) {
-            return ngx_adm_respond_error(r, NGX_HTTP_CONFLICT, "ON_HOLD",
-                                         "The event is held: let it go first",
-                                         NULL);
-        }
-
         call->value = ngx_adm_admin_batch(call->body);
 
         if (call->value < 1 || call->value > NGX_ADM_BATCH_MAX) {
-            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
+            return ngx_adm_respond_error(call->request, NGX_HTTP_BAD_REQUEST,
                                "INVALID_BATCH",
                                "The body has to be {\\\"batchSize\\\": N} with "
                                "N from 1 to 1000000000", NULL);
@@ -141,15 +198,10 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
         break;
 
     case NGX_ADM_ROOM_CALL_SET_RATE:
-
-        if (r->method == NGX_HTTP_DELETE) {
-            what = NGX_ADM_ROOM_CALL_UNSET_RATE;
-            break;
-        }
-
-        call->value = ngx_adm_arg_number(r, "rate", NGX_ADM_ROOM_RATE_MAX);
+        call->value = ngx_adm_arg_number(call->request, "rate",
+                                         NGX_ADM_ROOM_RATE_MAX);
         if (call->value < 0) {
-            return ngx_adm_respond_error(r, NGX_HTTP_BAD_REQUEST,
+            return ngx_adm_respond_error(call->request, NGX_HTTP_BAD_REQUEST,
                                          "INVALID_RATE",
                                          "rate= must be a number from 0 to "
                                          "1000000", NULL);
@@ -157,15 +209,31 @@ ngx_adm_admin_body(ngx_adm_api_call_t *call)
 
         break;
 
-    default: /* NGX_ADM_ROOM_CALL_LOOK */
+    default:
         break;
     }
 
-    return ngx_adm_api_wait(call,
-               ngx_adm_room_calls_admin(what, call->value, &call->event,
-                                        call->conf,
-                                        ngx_adm_admin_done,
-                                        call));
+    return NGX_DECLINED;
+}
+
+
+/* whether the event's sale, as this host knows it, has not begun to let in */
+
+static ngx_uint_t
+ngx_adm_admin_gathers(ngx_adm_api_call_t *call)
+{
+    ngx_adm_room_t  room;
+    ngx_adm_sale_t  sale;
+
+    if (ngx_adm_sale_get(&call->event, call->conf, &sale)
+        == NGX_ADM_PHASE_GATHERING)
+    {
+        return 1;
+    }
+
+    (void) ngx_adm_room_get(&call->event, &room);
+
+    return room.active && room.order && !ngx_adm_draw_ready(&room);
 }
 
 
@@ -180,7 +248,7 @@ ngx_adm_admin_by_config(ngx_adm_api_call_t *call, const char *text)
 /* tickets are out, and nobody is let in before the start: that can be moved */
 
 static ngx_int_t
-ngx_adm_admin_gathers(ngx_adm_api_call_t *call)
+ngx_adm_admin_gathering(ngx_adm_api_call_t *call)
 {
     return ngx_adm_respond_error(call->request, NGX_HTTP_CONFLICT,
                                  "GATHERING", "The sale gathers people until "
@@ -215,7 +283,7 @@ ngx_adm_admin_done(void *data, ngx_int_t rc, int64_t changed,
 
     if (rc == NGX_OK && changed < 0) {
         /* gathers by times that this host had not heard of */
-        rc = ngx_adm_admin_gathers(call);
+        rc = ngx_adm_admin_gathering(call);
 
     } else if (rc == NGX_OK) {
         ngx_adm_admin_log(call, changed, room);

@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_event.h>
 
+#include "../base/by_id.h"
 #include "../host/line.h"
 #include "calls.h"
 
@@ -54,8 +55,7 @@ static void ngx_adm_assigns_late(ngx_event_t *ev);
 static void ngx_adm_assigns_give_up(ngx_adm_assigns_t *aa, ngx_queue_t *queue);
 
 
-static ngx_rbtree_t       ngx_adm_assign_events;
-static ngx_rbtree_node_t  ngx_adm_assign_sentinel;
+static ngx_adm_by_id_t  ngx_adm_assign_events;
 
 
 ngx_adm_assign_t *
@@ -149,18 +149,10 @@ ngx_adm_assigns_less(ngx_adm_assign_t *as)
 static ngx_adm_assigns_t *
 ngx_adm_assigns(ngx_str_t *event, ngx_uint_t unbound)
 {
-    uint32_t            hash;
     ngx_adm_assigns_t  *aa;
 
-    if (ngx_adm_assign_events.root == NULL) {
-        ngx_rbtree_init(&ngx_adm_assign_events, &ngx_adm_assign_sentinel,
-                        ngx_str_rbtree_insert_value);
-    }
+    aa = ngx_adm_by_id_find(&ngx_adm_assign_events, event, unbound);
 
-    hash = ngx_murmur_hash2(event->data, event->len) ^ unbound;
-
-    aa = (ngx_adm_assigns_t *) ngx_str_rbtree_lookup(&ngx_adm_assign_events,
-                                                     event, hash);
     if (aa) {
         return aa;
     }
@@ -170,10 +162,6 @@ ngx_adm_assigns(ngx_str_t *event, ngx_uint_t unbound)
         return NULL;
     }
 
-    ngx_memcpy(aa->id, event->data, event->len);
-    aa->sn.str.len = event->len;
-    aa->sn.str.data = aa->id;
-    aa->sn.node.key = hash;
     aa->unbound = unbound;
 
     ngx_queue_init(&aa->waiting);
@@ -187,7 +175,7 @@ ngx_adm_assigns(ngx_str_t *event, ngx_uint_t unbound)
     aa->late.data = aa;
     aa->late.log = ngx_cycle->log;
 
-    ngx_rbtree_insert(&ngx_adm_assign_events, &aa->sn.node);
+    ngx_adm_by_id_add(&ngx_adm_assign_events, &aa->sn, event, unbound, aa->id);
 
     return aa;
 }
@@ -316,7 +304,7 @@ ngx_adm_assigns_next(ngx_adm_assigns_t *aa)
         ngx_del_timer(&aa->late);
     }
 
-    ngx_rbtree_delete(&ngx_adm_assign_events, &aa->sn.node);
+    ngx_adm_by_id_delete(&ngx_adm_assign_events, &aa->sn);
     ngx_free(aa);
 }
 

@@ -12,6 +12,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "../base/by_id.h"
 #include "../base/clock.h"
 #include "../host/event_state.h"
 #include "../host/notice.h"
@@ -95,8 +96,7 @@ static const ngx_adm_stream_type_t  ngx_adm_room_stream_type = {
     ngx_adm_room_stream_gone };
 
 
-static ngx_rbtree_t       ngx_adm_room_scenes;
-static ngx_rbtree_node_t  ngx_adm_room_scenes_end;
+static ngx_adm_by_id_t  ngx_adm_room_scenes;
 
 
 ngx_int_t
@@ -156,39 +156,23 @@ ngx_adm_room_stream(ngx_adm_api_call_t *call, ngx_adm_claims_t *ticket,
 static ngx_adm_room_scene_t *
 ngx_adm_room_scene(ngx_adm_api_call_t *call)
 {
-    uint32_t               hash;
-    ngx_str_t             *event;
     ngx_adm_room_scene_t  *scene;
 
-    event = &call->event;
-
-    if (ngx_adm_room_scenes.root == NULL) {
-        ngx_rbtree_init(&ngx_adm_room_scenes, &ngx_adm_room_scenes_end,
-                        ngx_str_rbtree_insert_value);
-    }
-
-    hash = ngx_crc32_long(event->data, event->len);
-
-    scene = (ngx_adm_room_scene_t *)
-            ngx_str_rbtree_lookup(&ngx_adm_room_scenes, event, hash);
+    scene = ngx_adm_by_id_find(&ngx_adm_room_scenes, &call->event, 0);
 
     if (scene == NULL) {
 
-        scene = ngx_calloc(sizeof(ngx_adm_room_scene_t) + event->len,
+        scene = ngx_calloc(sizeof(ngx_adm_room_scene_t) + call->event.len,
                            ngx_cycle->log);
         if (scene == NULL) {
             return NULL;
         }
 
-        scene->sn.node.key = hash;
-        scene->sn.str.len = event->len;
-        scene->sn.str.data = (u_char *) (scene + 1);
-        ngx_memcpy(scene->sn.str.data, event->data, event->len);
-
         scene->conf = call->conf;
         scene->looked = ngx_current_msec - 1;
 
-        ngx_rbtree_insert(&ngx_adm_room_scenes, &scene->sn.node);
+        ngx_adm_by_id_add(&ngx_adm_room_scenes, &scene->sn, &call->event, 0,
+                          (u_char *) (scene + 1));
     }
 
     scene->streams++;
@@ -268,7 +252,7 @@ ngx_adm_room_scene_leave(ngx_adm_room_scene_t *scene)
         return;
     }
 
-    ngx_rbtree_delete(&ngx_adm_room_scenes, &scene->sn.node);
+    ngx_adm_by_id_delete(&ngx_adm_room_scenes, &scene->sn);
 
     if (scene->pool) {
         ngx_destroy_pool(scene->pool);

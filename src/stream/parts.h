@@ -25,7 +25,7 @@
 
 
 struct ngx_adm_stream_s {
-    ngx_queue_t                    queue;        /* of its slot */
+    ngx_queue_t                    queue;        /* of its spoke */
     const ngx_adm_stream_type_t   *type;
     void                          *data;
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) 2026 the admission module authors
  *
- * A stream is an answer that has no end yet.  All of a worker's are in the
- * slots of a wheel, which a timer turns by one slot each time: so a stream
+ * A stream is an answer that has no end yet.  All of a worker's are on the
+ * spokes of a wheel, which a timer turns by one spoke each time: so a stream
  * needs no timer of its own, and messages are spread.  A message has memory of
  * its own until it is sent, mostly at once, and there is never more than one:
  * whoever does not read is told what is true when it has.
@@ -16,6 +16,7 @@
 #include <ngx_http.h>
 
 #include "../base/text.h"
+#include "../base/timer.h"
 #include "../host/settings.h"
 #include "../host/streams.h"
 #include "../http/ctx.h"
@@ -24,8 +25,8 @@
 #include "parts.h"
 
 
-#define NGX_ADM_STREAM_TURN      50          /* ms a slot */
-#define NGX_ADM_STREAM_SLOTS     (NGX_ADM_STREAM_LOOK / NGX_ADM_STREAM_TURN)
+#define NGX_ADM_STREAM_TURN      50          /* ms a spoke */
+#define NGX_ADM_STREAM_WHEEL     (NGX_ADM_STREAM_LOOK / NGX_ADM_STREAM_TURN)
 
 #define NGX_ADM_STREAM_COMMENT   15000       /* ms of silence */
 
@@ -67,12 +68,11 @@ static void ngx_adm_stream_end(ngx_adm_stream_t *s, ngx_adm_stream_end_e why,
     ngx_int_t rc);
 
 
-static ngx_queue_t       ngx_adm_stream_slots[NGX_ADM_STREAM_SLOTS];
-static ngx_queue_t       ngx_adm_stream_new;     /* not in a slot yet */
-static ngx_uint_t        ngx_adm_stream_slot;    /* is next */
+static ngx_queue_t       ngx_adm_stream_spokes[NGX_ADM_STREAM_WHEEL];
+static ngx_queue_t       ngx_adm_stream_new;     /* not on a spoke yet */
+static ngx_uint_t        ngx_adm_stream_spoke;   /* is next */
 static ngx_uint_t        ngx_adm_stream_last;    /* got one */
 static ngx_uint_t        ngx_adm_stream_n;
-static ngx_connection_t  ngx_adm_stream_dumb;
 static ngx_event_t       ngx_adm_stream_timer;
 
 
@@ -136,17 +136,14 @@ ngx_adm_stream_open(ngx_http_request_t *r, const ngx_adm_stream_type_t *type,
 
     if (ngx_adm_stream_timer.handler == NULL) {
 
-        for (i = 0; i < NGX_ADM_STREAM_SLOTS; i++) {
-            ngx_queue_init(&ngx_adm_stream_slots[i]);
+        for (i = 0; i < NGX_ADM_STREAM_WHEEL; i++) {
+            ngx_queue_init(&ngx_adm_stream_spokes[i]);
         }
 
         ngx_queue_init(&ngx_adm_stream_new);
 
-        ngx_adm_stream_dumb.fd = (ngx_socket_t) -1;
-
-        ngx_adm_stream_timer.handler = ngx_adm_stream_turn;
-        ngx_adm_stream_timer.data = &ngx_adm_stream_dumb;
-        ngx_adm_stream_timer.log = ngx_cycle->log;
+        ngx_adm_timer_init(&ngx_adm_stream_timer, ngx_adm_stream_turn,
+                           ngx_cycle->log);
     }
 
     s->type = type;
@@ -261,7 +258,7 @@ ngx_adm_stream_writable(ngx_http_request_t *r)
 static void
 ngx_adm_stream_turn(ngx_event_t *ev)
 {
-    ngx_queue_t       *slot, *q, todo;
+    ngx_queue_t       *spoke, *q, todo;
     ngx_adm_stream_t  *s;
 
     while (!ngx_queue_empty(&ngx_adm_stream_new)) {
@@ -269,31 +266,31 @@ ngx_adm_stream_turn(ngx_event_t *ev)
         s = ngx_queue_data(q, ngx_adm_stream_t, queue);
 
         ngx_queue_remove(q);
-        ngx_queue_insert_tail(&ngx_adm_stream_slots[ngx_adm_stream_last], q);
+        ngx_queue_insert_tail(&ngx_adm_stream_spokes[ngx_adm_stream_last], q);
 
-        ngx_adm_stream_last = (ngx_adm_stream_last + 1) % NGX_ADM_STREAM_SLOTS;
+        ngx_adm_stream_last = (ngx_adm_stream_last + 1) % NGX_ADM_STREAM_WHEEL;
 
         if (!ngx_adm_stream_sending(s)) {
             ngx_adm_stream_detach(s);
         }
     }
 
-    slot = &ngx_adm_stream_slots[ngx_adm_stream_slot];
+    spoke = &ngx_adm_stream_spokes[ngx_adm_stream_spoke];
 
-    ngx_adm_stream_slot = (ngx_adm_stream_slot + 1) % NGX_ADM_STREAM_SLOTS;
+    ngx_adm_stream_spoke = (ngx_adm_stream_spoke + 1) % NGX_ADM_STREAM_WHEEL;
 
     ngx_queue_init(&todo);
 
-    if (!ngx_queue_empty(slot)) {
-        ngx_queue_add(&todo, slot);
-        ngx_queue_init(slot);
+    if (!ngx_queue_empty(spoke)) {
+        ngx_queue_add(&todo, spoke);
+        ngx_queue_init(spoke);
     }
 
     while (!ngx_queue_empty(&todo)) {
         q = ngx_queue_head(&todo);
 
         ngx_queue_remove(q);
-        ngx_queue_insert_tail(slot, q);
+        ngx_queue_insert_tail(spoke, q);
 
         s = ngx_queue_data(q, ngx_adm_stream_t, queue);
 

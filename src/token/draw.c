@@ -17,6 +17,7 @@
 
 #include <openssl/crypto.h>
 
+#include "../base/text.h"
 #include "alg.h"
 #include "claims.h"
 #include "draw.h"
@@ -126,29 +127,13 @@ ngx_adm_draw_is_source(ngx_str_t *source)
 ngx_int_t
 ngx_adm_draw_beacon(ngx_str_t *hex, u_char *beacon, size_t *len)
 {
-    size_t     i;
-    ngx_int_t  n;
-
-    if (hex->len % 2
-        || hex->len < 2 * NGX_ADM_DRAW_BEACON_MIN
+    if (hex->len < 2 * NGX_ADM_DRAW_BEACON_MIN
         || hex->len > 2 * NGX_ADM_DRAW_BEACON_MAX)
     {
         return NGX_DECLINED;
     }
 
-    *len = hex->len / 2;
-
-    for (i = 0; i < *len; i++) {
-        n = ngx_hextoi(hex->data + 2 * i, 2);
-
-        if (n == NGX_ERROR) {
-            return NGX_DECLINED;
-        }
-
-        beacon[i] = (u_char) n;
-    }
-
-    return NGX_OK;
+    return ngx_adm_hex(beacon, hex, len);
 }
 
 

@@ -248,4 +248,25 @@ for my $paper ('docs/architecture.md', 'CONTRIBUTING.md') {
     is_deeply \@lost, [], 'files that are named are there';
 }
 
+# ---- what one sees whole (CONTRIBUTING.md)
+
+{
+    my (@functions, @files, %of);
+
+    for my $file ($tree->files) {
+        $of{$_}{ $file->{name} } = 1 for map { $_->[0] } $file->{functions}->@*;
+
+        push @functions, map { "$file->{name}: $_->[0], $_->[1] lines" }
+                         grep { $_->[1] > 100 } $file->{functions}->@*;
+
+        my $lines = $file->{text} =~ tr/\n//;
+        push @files, "$file->{name}: $lines lines" if $lines > 700;
+    }
+
+    is_deeply \@functions, [], 'no function of over 100 lines';
+    is_deeply \@files, [], 'no file of over 700 lines';
+    is_deeply [ sort grep { keys $of{$_}->%* > 1 } keys %of ], [],
+        'no two files have a function of the same name';
+}
+
 done_testing;
