@@ -22,7 +22,7 @@ subtest 'a crowd, and a worker killed many times' => sub {
     my $killed = 0;
     my $crowd = Admission::Crowd->new(
         site => $site, users => 150, threshold => $threshold, arrive => 3,
-        stay => [0.2, 0.8], while => sub { $killed < 10 });
+        fill => 20, stay => [0.2, 0.8], while => sub { $killed < 10 });
 
     $nginx->allow(qr/exited on signal 9/);
 

@@ -27,14 +27,15 @@ BEGIN {
 # stay, time of the run (240); lossy: Redis may forget what it had acknowledged
 # just before: until the hosts that know of it say so, others may be let in
 #
-# Twice as many as may be in come at once in the beginning: they use all slots,
-# however few of the others are there at a time.
+# Twice as many as may be in come at once in the beginning, and stay until all slots
+# were seen used, however few of the others are there at a time.  Others come until
+# all faults have happened and all that is watched was seen, however long that takes.
 
 sub new ($class, %opt) {
     my $self = bless { users => 300, event => 'concert', threshold => 30,
                        timeout => 1000, arrive => 8, stay => [0.2, 1],
                        run => 240, %opt,
-                       windows => [] }, $class;
+                       windows => [], watched => {} }, $class;
 
     my $timeout = $self->{timeout} * slow;
 
@@ -54,10 +55,17 @@ sub new ($class, %opt) {
         site => $self->{site}, users => $self->{users},
         threshold => $self->{threshold}, arrive => $self->{arrive},
         poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2,
-        seen_ttl => 30);
+        seen_ttl => 30, fill => 10,
+        while => sub { $self->goes_on });
     $self->{crowd}->come(2 * $self->{threshold}, 0.2);
 
     return $self;
+}
+
+
+sub goes_on ($self) {
+    return ($self->{happened} // 0) < ($self->{faults} // 0)
+           || grep { !$self->{seen}{$_} } keys $self->{watched}->%*;
 }
 
 
@@ -105,6 +113,7 @@ sub at ($self, $seconds, $what, $code, %opt) {
 
 sub watch ($self, $name, $code) {
     my $again;
+    $self->{watched}{$name} = 1;
     $again = sub {
         return $self->{seen}{$name} = time if eval { $code->() };
         $self->{crowd}{swarm}->timer(0.02, $again);
@@ -234,7 +243,7 @@ sub check_times ($self) {
 
 
 # Seconds from what was watched to the first answer of the queue that was no
-# error, begun after it.
+# error, begun after it, but for those in which the machine stood still.
 
 sub back_after ($self, $name) {
     my $seen = $self->{seen}{$name} // return;
@@ -243,7 +252,8 @@ sub back_after ($self, $name) {
                          && $_->[0] - $_->[1] >= $seen - 0.02 }
                   $self->requests;
 
-    return $first ? $first->[0] - $seen : undef;
+    return $first ? $first->[0] - $seen - Admission::Test::stood($seen, $first->[0])
+                  : undef;
 }
 
 
