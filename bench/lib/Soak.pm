@@ -70,7 +70,8 @@ sub new ($class, %opt) {
     $self->{up}{$_} = time for 0 .. $self->{instances} - 1;
 
     for my $nginx ($self->{site}{nginx}->@*) {
-        $nginx->allow(qr/exited on signal 9/);
+        $nginx->allow(qr/exited on signal 9/, qr/zone "\w+" was locked by/,
+                      qr/a process died while it changed the zone/);
     }
 
     $self->{watch} = Soak::Watch->new($self);
