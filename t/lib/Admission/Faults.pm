@@ -10,7 +10,7 @@ package Admission::Faults;
 
 use v5.36;
 
-use List::Util qw(max);
+use List::Util qw(max sum0);
 use Time::HiRes qw(time);
 
 use Admission::Crowd;
@@ -35,7 +35,8 @@ sub new ($class, %opt) {
     my $self = bless { users => 300, event => 'concert', threshold => 30,
                        timeout => 1000, arrive => 8, stay => [0.2, 1],
                        run => 240, %opt,
-                       windows => [], watched => {} }, $class;
+                       windows => [], watched => {}, busy => [],
+                       samples => [] }, $class;
 
     my $timeout = $self->{timeout} * slow;
 
@@ -135,6 +136,7 @@ sub requests ($self) {
 sub run ($self) {
     my $crowd = $self->{crowd};
 
+    $self->look_at_load;
     Test::More::ok($crowd->run($self->{run}), 'everybody got in or left')
         or Test::More::diag(join "\n", ($crowd->lost)[0 .. 20]);
     Test::More::note($crowd->report);
@@ -184,6 +186,38 @@ sub standstills ($self) {
 }
 
 
+# Nor is it the site's fault that a call is late where others have the processors:
+# NGINX, Redis and what is between them are three, which have waited for most of its
+# time then, of all processes but the test's own.
+
+sub look_at_load ($self) {
+    my ($samples, $now) = ($self->{samples}, time);
+    my $timeout = $self->{timeout} / 1000 * slow;
+
+    # processes come and go, and it takes time to find them
+
+    @$self{qw(found processes)}
+        = ($now, [ grep { $_ != $$ } keys %{{ Admission::Test::waits() }} ])
+        if $now - ($self->{found} // 0) > 1;
+
+    push @$samples, [ $now, { Admission::Test::waits($self->{processes}->@*) } ];
+    shift @$samples while $now - $samples->[0][0] > $timeout + 0.5;
+
+    my ($then, $before) = $samples->[0]->@*;
+    my $waits = $samples->[-1][1];
+    my @most = sort { $b <=> $a } map { $waits->{$_} - $before->{$_} }
+               grep { exists $before->{$_} } keys %$waits;
+
+    push $self->{busy}->@*, [ $then, $now + 3 * slow ]
+        if sum0(grep { defined } @most[0 .. 2]) > $timeout / 2;
+    $self->{crowd}{swarm}->timer(0.25, sub { $self->look_at_load });
+}
+
+sub was_busy ($self, $time) {
+    return !!grep { $time >= $_->[0] && $time <= $_->[1] } $self->{busy}->@*;
+}
+
+
 sub end_of ($self, $window) {
     my (undef, $to, $until) = @$window;
 
@@ -224,8 +258,11 @@ sub check_times ($self) {
     Test::More::is(scalar(grep { $_->[2] != 503 } @failed), 0,
                    'what failed was a 503');
 
-    my @stray = grep { !$self->in_outage($_->[0]) } @failed;
+    my @stray = grep { !$self->in_outage($_->[0]) && !$self->was_busy($_->[0]) }
+                @failed;
 
+    Test::More::note(scalar $self->{busy}->@*, ' looks saw a call without a processor')
+        if $self->{busy}->@*;
     Test::More::is(scalar @stray, 0, 'errors only in the outage')
         or Test::More::diag(join "\n", map { "@$_" } @stray[0 .. 9]);
 
