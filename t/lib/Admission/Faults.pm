@@ -56,7 +56,7 @@ sub new ($class, %opt) {
         site => $self->{site}, users => $self->{users},
         threshold => $self->{threshold}, arrive => $self->{arrive},
         poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2,
-        seen_ttl => 30, fill => 10,
+        seen_ttl => 30, fill => 10, lossy => $self->{lossy},
         while => sub { $self->goes_on });
     $self->{crowd}->come(2 * $self->{threshold}, 0.2);
 
@@ -148,7 +148,13 @@ sub run ($self) {
                         || !$self->in_outage($crowd->{violated_at}[$_]) }
                  0 .. $crowd->{violations}->$#*;
 
-    Test::More::note("violation: $_") for $crowd->{violations}->@*;
+    for my $i (0 .. $crowd->{violations}->$#*) {
+        my $at = $crowd->{violated_at}[$i];
+        Test::More::note(sprintf 'violation, %.1f s after the last fault%s: %s',
+                         $at - ($self->{windows}->@* ? $self->{windows}[-1][0] : $at),
+                         $self->in_outage($at) ? ', in its outage' : '',
+                         $crowd->{violations}[$i]);
+    }
     Test::More::is_deeply(\@broken, [], 'no invariant was broken');
     Test::More::cmp_ok($crowd->{max_active}, '>=', $self->{threshold},
                        'all slots were used');
