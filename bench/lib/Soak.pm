@@ -70,7 +70,8 @@ sub new ($class, %opt) {
     $self->{up}{$_} = time for 0 .. $self->{instances} - 1;
 
     for my $nginx ($self->{site}{nginx}->@*) {
-        $nginx->allow(qr/exited on signal 9/);
+        $nginx->allow(qr/exited on signal 9/, qr/zone "\w+" was locked by/,
+                      qr/a process died while it changed the zone/);
     }
 
     $self->{watch} = Soak::Watch->new($self);
@@ -110,8 +111,12 @@ sub soak ($self) {
     $self->every(5, sub { $self->print_line });
     $self->{faults}->begin;
 
-    $self->{swarm}->run(timeout => $seconds,
-                        until => sub { time > $self->{end} });
+    # where the machine is slow each fault takes its time
+
+    my $kinds = sub { return scalar keys $self->{faults}{counts}->%* };
+
+    $self->{swarm}->run(timeout => 5 * $seconds, until => sub {
+        time > $self->{end} && $kinds->() >= $self->{kinds} });
 
     # nothing goes wrong any more: everybody gets in and goes
 

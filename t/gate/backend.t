@@ -122,6 +122,7 @@ END
     server => <<'END',
         admission_event  $event_id;
         admission_user   jwt;
+        add_header       X-Connection $connection always;
 
         location /api/queue/ { admission_queue_api; }
 
@@ -218,8 +219,12 @@ sub tells ($path, $wanted, $what, %opt) {
         my $mark = $nginx->log_mark;
 
         $response = ask($path, %opt);
+
+        # the line of it comes after the answer, and before the connection is closed
+
+        my $n = $response->header('X-Connection') // '\d+';
         wait_until {
-            $nginx->error_log($mark) =~ /http close request|close http c/
+            $nginx->error_log($mark) =~ /\*$n close http connection/
         };
         @told = told($mark);
 

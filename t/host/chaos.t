@@ -24,7 +24,7 @@ my $site = Admission::Site->start(
 
 my $crowd = Admission::Crowd->new(
     site => $site, users => $users, threshold => $threshold, arrive => $arrive,
-    poll => 1, stay => [0.2, 1], vanish => 0.1, away => [1, 6],
+    fill => 20, poll => 1, stay => [0.2, 1], vanish => 0.1, away => [1, 6],
     leave => 0.1, look => 0.25, seen_ttl => 30);
 
 my $listeners = Admission::Listeners->start($site, users => 60);

@@ -53,7 +53,7 @@ LUA
     $replica->kill9;
     $replica->begin;
     $faults->watch(loaded => \&serves);
-}, outage => 8);
+}, outage => 8, when => sub { $faults->{seen}{promoted} });
 
 $faults->run;
 

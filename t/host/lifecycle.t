@@ -80,7 +80,7 @@ my (@done, @reloads);
 
 my $crowd = Admission::Crowd->new(
     site => $site, users => 120, threshold => $threshold, arrive => 8,
-    stay => [0.1, 0.4], while => sub { @done < @reloads / 2 });
+    fill => 20, stay => [0.1, 0.4], while => sub { @done < @reloads / 2 });
 
 @reloads = (
     'as it is' => $original,

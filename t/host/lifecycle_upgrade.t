@@ -147,7 +147,7 @@ subtest 'a crowd meanwhile' => sub {
     my $step = 0;
     my $crowd = Admission::Crowd->new(
         site => $site, users => 120, threshold => $threshold, arrive => 6,
-        stay => [0.1, 0.4], while => sub { $step < @steps });
+        fill => 20, stay => [0.1, 0.4], while => sub { $step < @steps });
 
     # each as soon as the one before is done
     @steps = (

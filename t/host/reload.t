@@ -65,7 +65,8 @@ sub status_of ($path, $user, $entry = entry($user)) {
 # ---- load
 
 # A process that asks for each target, [name, port, method, path, headers], by
-# several clients until it is stopped; what stop_load returns of it: {name =>
+# several clients until it is stopped, and each was answered 60 times, however busy
+# the machine is; what stop_load returns of it: {name =>
 # {status or error => how often}}.  With `again` a request that got no answer
 # is sent again, so many times at most, as browsers do on a new connection:
 # here another client's may be taken that is closed as well.
@@ -102,7 +103,9 @@ sub start_load ($name, $targets, %opt) {
             $swarm->run(timeout => 600, until => sub {
                 if (time - $looked > 0.1) {
                     $looked = time;
-                    $stop = -e "$dir/load-$name.stop";
+                    $stop = -e "$dir/load-$name.stop"
+                        && !grep { ($count{ $_->[0] }{200} // 0) < 60 }
+                                 @$targets;
                 }
                 return $stop && !$swarm->pending;
             });

@@ -76,9 +76,17 @@ my $both = request($site->port, 'GET', '/gated', bearer => $site->user('ann'),
                                Cookie => "urr-entry-token-concert=$again"]);
 is($both->status, 200, 'a revoked token does not hide a good one');
 
-# the gate asks nobody
-my $stats = $site->redis->stats_of(sub { gate(0, 'ann', $again) for 1 .. 50 });
-cmp_ok($stats->{get} // 0, '<', 40, 'no call to Redis for a request');
+# The gate asks nobody.  The least of some times: a call for each request would be
+# there each time, those of the schedule are many where the machine is busy.
+my $least;
+for (1 .. 5) {
+    my $stats = $site->redis->stats_of(sub {
+        gate(0, 'ann', $again) for 1 .. 50 });
+    my $calls = $stats->{get} // 0;
+    $least = $calls if !defined $least || $calls < $least;
+    last if $least < 40;
+}
+cmp_ok($least, '<', 40, 'no call to Redis for a request');
 
 
 # whoever called is gone before the answer: what was ended is ended all the same,
@@ -124,11 +132,14 @@ is(gate(1, 'ben', enter('ben')), 200, 'who comes in after that passes');
 my $adm;
 
 within_a_second(sub {
+    my $before = $adm // 0;
+
     $site->admin(PUT => 'threshold/%s?threshold=0');
     $site->call(0, dan => POST => 'check');
     $site->admin(DELETE => 'threshold/%s');
-    $adm = wait_until { $site->redis->cmd('ZSCORE', $site->key('admitted'),
-                                          'dan') };
+    $adm = wait_until {
+        my $at = $site->redis->cmd('ZSCORE', $site->key('admitted'), 'dan');
+        ($at // 0) > $before && $at };
     ok($adm, 'dan is let in');
     my $never = entry_token($Admission::Site::SECRETS{tier2}, sub => 'concert',
                             uid => 'dan', tier => 2, adm => 0 + $adm);

@@ -18,7 +18,7 @@ my %soak = map {
     my $without = $_;
     ($without => run_beside(
         $^X, root . '/bench/soak', '--minutes', $minutes, '--users', 100,
-        '--every', 1.5, '--seed', $seed,
+        '--every', 1.5, '--seed', $seed, '--kinds', 5,
         '--only', join ',', grep { $_ ne $without } @names));
 } qw(flush clock);
 

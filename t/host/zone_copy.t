@@ -172,6 +172,8 @@ cmp_ok $count->{200} // 0, '>', 2 * $queues, 'they had been many';
 
 my $killed = load('killed');
 
+ok((wait_until { -s "$dir/killed.done" } 60), 'others are at it again');
+
 for my $i (1 .. 8) {
     my @old = $nginx->worker_pids;
 

@@ -83,12 +83,13 @@ subtest 'a crowd' => sub {
     my $start = time;
     my $until = $start + $seconds * slow();
     my ($flushed, $changed) = (0, 0);
-    my (%status, %passed, %asked);
+    my (%status, %passed, %asked, %refused);
 
     # and until all of it has happened
 
     my $over = sub () {
-        return time > $until && $flushed > 5 && $changed >= @by_hand;
+        return time > $until && $flushed > 5 && $changed >= @by_hand
+               && $refused{moved} && $refused{log};
     };
 
     my $next;
@@ -101,6 +102,7 @@ subtest 'a crowd' => sub {
 
         $swarm->request($ports[rand 2], 'GET', "/$path/?$query", {}, sub ($r) {
             $status{ $r->status // 'none' }++;
+            $refused{$path}++ if ($r->status // 0) == 429;
 
             if (($r->status // 0) == 200) {
                 $passed{"$path:$name"}++;

@@ -133,10 +133,17 @@ sub watch ($name, $replica) {
     });
 }
 
+# they refuse it while they are at one, or do not know of a good replica, as where
+# the machine stood still
+
+my $next;
+
 $faults->at(3, 'the sentinels are told to fail over', sub {
-    watch(told => $sentinel->replica);
-    $first->cmd('SENTINEL', 'FAILOVER', 'tickets');
-}, outage => 6, until => 'told');
+    watch(told => $next);
+}, outage => 6, until => 'told', when => sub {
+    $next = $sentinel->replica // return;
+    !length(($first->try('SENTINEL', 'FAILOVER', 'tickets'))[1]);
+});
 
 # the old master follows by then
 
@@ -148,7 +155,7 @@ $faults->at(9, 'the master dies', sub {
     $killed->kill9;
     watch(died => $replica);
 }, outage => 8, until => 'died', when => sub {
-    $sentinel->replica->cmd('INFO', 'replication')
+    $faults->{seen}{told} && $sentinel->replica->cmd('INFO', 'replication')
         =~ /^role:slave.*^master_link_status:up/ms
 });
 

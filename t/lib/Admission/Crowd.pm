@@ -23,6 +23,7 @@ use Time::HiRes qw(time);
 
 use Admission::JWT;
 use Admission::Swarm;
+use Admission::Test ();
 use Test::More ();
 
 
@@ -36,6 +37,10 @@ use Test::More ();
 # away        [least, most] ([1, 3])
 # look        seconds between looks (0.1)
 # seen_ttl    that of the event, in seconds (600)
+# fill        nobody who is in leaves before a look saw all slots used, for so many
+#             seconds at most (0): where they come and go between two looks that is
+#             seen by chance alone
+# lossy       Redis may forget what it had acknowledged (0)
 # while       a function: after these, others come as long as it says so
 # connections at once (200)
 
@@ -43,7 +48,7 @@ sub new ($class, %opt) {
     my $self = bless {
         users => 200, arrive => 3, poll => 0.3, stay => [0.1, 0.6],
         leave => 0.1, vanish => 0, away => [1, 3], look => 0.1,
-        connections => 200, threshold => 5, seen_ttl => 600, %opt,
+        connections => 200, threshold => 5, seen_ttl => 600, fill => 0, %opt,
         violations => [], errors => {}, looks => 0, max_active => 0,
     }, $class;
 
@@ -90,6 +95,7 @@ sub in_state ($self, @states) {
 # Runs until all are done, looking out; returns whether they are.
 
 sub run ($self, $timeout, $until = undef) {
+    $self->{fill_until} = time + $self->{fill} * Admission::Test::slow();
     $self->look_out;
 
     my $again; $again = sub {
@@ -216,7 +222,8 @@ sub heard ($self, $user, $json) {
         $user->{until} //= time + between($self->{stay});
 
         return $self->book($user) if $first;
-        return $self->leave($user) if time > $user->{until};
+        return $self->leave($user)
+            if time > $user->{until} && $self->was_full;
         return $self->later($self->{poll}, $user, 'poll');
     }
 
@@ -224,6 +231,12 @@ sub heard ($self, $user, $json) {
     $user->{state} = 'new';
     $user->{lost}++;
     $self->later($self->{poll}, $user, 'poll');
+}
+
+
+sub was_full ($self) {
+    return $self->{max_active} >= $self->{threshold}
+           || time > $self->{fill_until};
 }
 
 
@@ -287,7 +300,15 @@ sub look ($self) {
     $self->{max_active} = max($self->{max_active}, $active);
     $self->{seen} = $seen;
 
-    $self->violation("$active active") if $active > $self->{threshold};
+    # who left, which Redis has forgotten, is in again until the slot ends: nobody
+    # holds it; without a loss there is no such user
+
+    my $left = grep { ($self->{user}{$_}{state} // '') =~ /^(?:left|done)$/ }
+               keys $seen->{active}->%*;
+    $left = 0 if !$self->{lossy};
+
+    $self->violation("$active active, $left of whom had left")
+        if $active - $left > $self->{threshold};
 
     for my $id (keys $seen->{active}->%*) {
         $self->violation("$id is in and waits")

@@ -10,7 +10,7 @@ package Admission::Faults;
 
 use v5.36;
 
-use List::Util qw(max);
+use List::Util qw(max sum0);
 use Time::HiRes qw(time);
 
 use Admission::Crowd;
@@ -27,14 +27,16 @@ BEGIN {
 # stay, time of the run (240); lossy: Redis may forget what it had acknowledged
 # just before: until the hosts that know of it say so, others may be let in
 #
-# Twice as many as may be in come at once in the beginning: they use all slots,
-# however few of the others are there at a time.
+# Twice as many as may be in come at once in the beginning, and stay until all slots
+# were seen used, however few of the others are there at a time.  Others come until
+# all faults have happened and all that is watched was seen, however long that takes.
 
 sub new ($class, %opt) {
     my $self = bless { users => 300, event => 'concert', threshold => 30,
                        timeout => 1000, arrive => 8, stay => [0.2, 1],
                        run => 240, %opt,
-                       windows => [] }, $class;
+                       windows => [], watched => {}, waits => [],
+                       samples => [] }, $class;
 
     my $timeout = $self->{timeout} * slow;
 
@@ -54,10 +56,17 @@ sub new ($class, %opt) {
         site => $self->{site}, users => $self->{users},
         threshold => $self->{threshold}, arrive => $self->{arrive},
         poll => 0.5, stay => $self->{stay}, leave => 0.1, look => 0.2,
-        seen_ttl => 30);
+        seen_ttl => 30, fill => 10, lossy => $self->{lossy},
+        while => sub { $self->goes_on });
     $self->{crowd}->come(2 * $self->{threshold}, 0.2);
 
     return $self;
+}
+
+
+sub goes_on ($self) {
+    return ($self->{happened} // 0) < ($self->{faults} // 0)
+           || grep { !$self->{seen}{$_} } keys $self->{watched}->%*;
 }
 
 
@@ -105,6 +114,7 @@ sub at ($self, $seconds, $what, $code, %opt) {
 
 sub watch ($self, $name, $code) {
     my $again;
+    $self->{watched}{$name} = 1;
     $again = sub {
         return $self->{seen}{$name} = time if eval { $code->() };
         $self->{crowd}{swarm}->timer(0.02, $again);
@@ -126,6 +136,7 @@ sub requests ($self) {
 sub run ($self) {
     my $crowd = $self->{crowd};
 
+    $self->look_at_load;
     Test::More::ok($crowd->run($self->{run}), 'everybody got in or left')
         or Test::More::diag(join "\n", ($crowd->lost)[0 .. 20]);
     Test::More::note($crowd->report);
@@ -137,7 +148,13 @@ sub run ($self) {
                         || !$self->in_outage($crowd->{violated_at}[$_]) }
                  0 .. $crowd->{violations}->$#*;
 
-    Test::More::note("violation: $_") for $crowd->{violations}->@*;
+    for my $i (0 .. $crowd->{violations}->$#*) {
+        my $at = $crowd->{violated_at}[$i];
+        Test::More::note(sprintf 'violation, %.1f s after the last fault%s: %s',
+                         $at - ($self->{windows}->@* ? $self->{windows}[-1][0] : $at),
+                         $self->in_outage($at) ? ', in its outage' : '',
+                         $crowd->{violations}[$i]);
+    }
     Test::More::is_deeply(\@broken, [], 'no invariant was broken');
     Test::More::cmp_ok($crowd->{max_active}, '>=', $self->{threshold},
                        'all slots were used');
@@ -175,6 +192,54 @@ sub standstills ($self) {
 }
 
 
+# Nor is it the site's fault that a call is late where others have the processors:
+# NGINX, Redis and what is between them are three, which have waited for most of its
+# time then, of all processes but the test's own.
+
+sub look_at_load ($self) {
+    my ($samples, $now) = ($self->{samples}, time);
+    my $timeout = $self->{timeout} / 1000 * slow;
+
+    # processes come and go, and it takes time to find them
+
+    @$self{qw(found processes)}
+        = ($now, [ grep { $_ != $$ } keys %{{ Admission::Test::waits() }} ])
+        if $now - ($self->{found} // 0) > 1;
+
+    push @$samples, [ $now, { Admission::Test::waits($self->{processes}->@*) } ];
+    shift @$samples while $now - $samples->[0][0] > $timeout + 0.5;
+
+    my ($then, $before) = $samples->[0]->@*;
+    my $waits = $samples->[-1][1];
+    my @most = sort { $b <=> $a } map { $waits->{$_} - $before->{$_} }
+               grep { exists $before->{$_} } keys %$waits;
+
+    push $self->{waits}->@*, [ $then, $now,
+                               sum0 grep { defined } @most[0 .. 2] ];
+    $self->{crowd}{swarm}->timer(0.25, sub { $self->look_at_load });
+}
+
+# for as long as breakers may be open after it
+
+sub was_busy ($self, $time) {
+    my $least = $self->{timeout} / 2000 * slow;
+
+    return !!grep { $_->[2] > $least && $time >= $_->[0]
+                    && $time <= $_->[1] + 3 * slow } $self->{waits}->@*;
+}
+
+# What a request took, but for what the machine stood still or these waited.
+
+sub net ($self, $request) {
+    my ($to, $took) = @$request;
+    my $from = $to - $took;
+
+    return $took - max(Admission::Test::stood($from, $to),
+                       map { $_->[2] } grep { $_->[0] <= $to && $_->[1] >= $from }
+                                       $self->{waits}->@*);
+}
+
+
 sub end_of ($self, $window) {
     my (undef, $to, $until) = @$window;
 
@@ -183,17 +248,16 @@ sub end_of ($self, $window) {
 }
 
 
-# By NGINX's log: nothing took longer than the deadline and 100 ms in which the
-# machine did not stand still, nothing but a 503 went wrong, and that in the time of
-# an outage.
+# By NGINX's log: nothing took longer than the deadline and 100 ms in which others
+# did not have the processors, nor did the machine stand still, nothing but a 503
+# went wrong, and that in the time of an outage.
 
 sub check_times ($self) {
     my $most = ($self->{timeout} / 1000 + 0.1) * slow;
     my @requests = $self->requests;
     my @failed = grep { $_->[2] >= 500 } @requests;
     my @queue = sort { $a <=> $b }
-                map { $_->[1] <= $most ? $_->[1]
-                      : $_->[1] - Admission::Test::stood($_->[0] - $_->[1], $_->[0]) }
+                map { $_->[1] <= $most ? $_->[1] : $self->net($_) }
                 grep { $_->[3] =~ m{^/api/queue/} } @requests;
 
     # what a request without Redis takes where the machine is busy
@@ -215,7 +279,8 @@ sub check_times ($self) {
     Test::More::is(scalar(grep { $_->[2] != 503 } @failed), 0,
                    'what failed was a 503');
 
-    my @stray = grep { !$self->in_outage($_->[0]) } @failed;
+    my @stray = grep { !$self->in_outage($_->[0]) && !$self->was_busy($_->[0]) }
+                @failed;
 
     Test::More::is(scalar @stray, 0, 'errors only in the outage')
         or Test::More::diag(join "\n", map { "@$_" } @stray[0 .. 9]);
@@ -234,7 +299,7 @@ sub check_times ($self) {
 
 
 # Seconds from what was watched to the first answer of the queue that was no
-# error, begun after it.
+# error, begun after it, but for those in which the machine stood still.
 
 sub back_after ($self, $name) {
     my $seen = $self->{seen}{$name} // return;
@@ -243,7 +308,8 @@ sub back_after ($self, $name) {
                          && $_->[0] - $_->[1] >= $seen - 0.02 }
                   $self->requests;
 
-    return $first ? $first->[0] - $seen : undef;
+    return $first ? $first->[0] - $seen - Admission::Test::stood($seen, $first->[0])
+                  : undef;
 }
 
 

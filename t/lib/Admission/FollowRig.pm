@@ -173,8 +173,10 @@ sub arrive ($self) {
 
     my $i = $self->{arrived}++;
 
+    $self->{asking}++;
     $self->{swarm}->request($self->port($i), 'POST', '/vwr-api/assign/e', [],
                             sub ($r) {
+        $self->{asking}--;
         if ($r->status != 200) {
             $self->{lost}++;
             return;
@@ -325,8 +327,12 @@ sub told ($self) {
     return \%is;
 }
 
+# Nobody asks it for a ticket any more: who does not get one has no other way.
+
 sub kill_host ($self, $host) {
     my ($nginx) = splice $self->{nginx}->@*, $host, 1;
+
+    $self->{swarm}->run(until => sub { !$self->{asking} }, timeout => 10);
     $nginx->stop;
 }
 

@@ -438,9 +438,13 @@ sub line ($self) {
 
 sub fill ($self) {
     my $timeout = ($self->{timeout} // 10) * Admission::Test::slow();
+    my $select = IO::Select->new($self->{socket});
 
-    IO::Select->new($self->{socket})->can_read($timeout)
-        or die "timeout\n";
+    # in parts: where the machine stands still for longer than one that is one
+
+    my $ready;
+    for (1 .. 10) { last if $ready = $select->can_read($timeout / 10) }
+    die "timeout\n" if !$ready;
 
     sysread $self->{socket}, $self->{buffer}, 65536, length $self->{buffer}
         or die "connection closed\n";

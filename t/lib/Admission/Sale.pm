@@ -94,10 +94,25 @@ sub until ($self, $what, $seconds) {
     my $end = time + $seconds * slow;
 
     while (time < $end && !$what->()) {
+        $self->come;
         $self->turn(40);
         sleep 0.05;
     }
     return wait_until { $what->() } 5;
+}
+
+# Who has been let in does something, as pages do that hear of it: one of many who
+# are asked in turn may not be before the slot is lost, where the machine is busy.
+
+sub come ($self) {
+    my $site = $self->{site};
+    my %in = map { $_ => 1 } eval {
+        $site->redis->cmd('ZRANGE', $site->key('active'), 0, -1)->@* };
+
+    for my $user (grep { $in{ $_->{id} } && !$_->{gone} } $self->users) {
+        $self->act($user);
+        $self->look;
+    }
 }
 
 

@@ -163,12 +163,14 @@ sub stopwatch () {
 }
 
 
-# By process, seconds that those of this test have waited for a processor.
+# By process, seconds that those of this test, or these, have waited for a processor.
 
-sub waits () {
+sub waits (@pids) {
     my %waits;
 
-    for my $pid ($$, map { $_->{pid} } defined $dir ? inhabitants() : ()) {
+    @pids = ($$, map { $_->{pid} } defined $dir ? inhabitants() : ()) if !@pids;
+
+    for my $pid (@pids) {
         open my $file, '<', "/proc/$pid/schedstat" or next;
         $waits{$pid} = ((split ' ', <$file> // '')[1] // 0) / 1e9;
     }
