@@ -208,7 +208,7 @@ for (1 .. 60) {
     last if views() > 200;
 }
 $over = 1;
-$swarm->run(timeout => 10, until => sub { !$swarm->pending });
+$swarm->run(timeout => 60, until => sub { !$swarm->pending });
 
 is_deeply \@wrong, [], 'nobody who waits is told anything else';
 
@@ -223,7 +223,7 @@ cmp_ok scalar @waiting, '>', @users / 3, 'many wait';
 
 take_out($_) for @waiting;
 poll($_) for @waiting;
-$swarm->run(timeout => 10, until => sub { !$swarm->pending });
+$swarm->run(timeout => 60, until => sub { !$swarm->pending });
 is_deeply \@wrong, [], 'all are told to wait';
 
 $site->nginx($_)->quit for 0, 1;
