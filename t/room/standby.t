@@ -264,6 +264,7 @@ my (%code, %who);
 my $swarm = Admission::Swarm->new(connections => 100);
 my $crowd = 5 * $rate;
 my $answered = 0;
+watched;
 my $began = time;
 
 for my $n (1 .. $crowd) {
@@ -284,9 +285,13 @@ delete $code{seen};
 # took to send all, and what the host had in hand
 my $most = $rate + $rate * max(1, time - $began) + 2 + $rate / 4;
 cmp_ok $code{200} // 0, '<=', $most, 'no more than the rate and the burst pass';
-cmp_ok $code{200} // 0, '>=', $rate / 4, 'and some do';
+SKIP: {
+    skip 'the machine stood still while they were held up', 1
+        if stood($began) > 0.5;
+    cmp_ok $code{200} // 0, '>=', $rate / 4, 'and some do';
+}
 is $code{302} // 0, $crowd - ($code{200} // 0), 'the others see the page';
-is scalar keys %who, $code{200}, 'each who passed has a token of their own';
+is scalar keys %who, $code{200} // 0, 'each who passed has a token of their own';
 
 
 wait_until { !status->{standby} };
