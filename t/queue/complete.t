@@ -256,9 +256,9 @@ subtest 'said twice, or wrongly' => sub {
         headers => [ 'X-Admission-Command' => 'complete' ]);
     settled;
     is(sold($event), 3, 'nor is what a client says');
-    like($nginx->error_log($mark),
-         qr/X-Admission-Command: \S+" of a backend counts for nothing/,
-         'the log has it');
+    ok((wait_until { $nginx->error_log($mark) =~
+            /X-Admission-Command: \S+" of a backend counts for nothing/ }),
+       'the log has it');
     is(queue(status => $event, 'b')->json->{status}, 'active', 'b is in');
 
     for my $bad ('seats=1', 'user=', 'user=a%0Ab', 'user=' . 'x' x 257) {
@@ -515,8 +515,9 @@ subtest 'nobody knows what was sold' => sub {
     my @place = (headers => [ 'X-Queue-Place' => $place ]);
     wait_until { queue(status => $event, 'c', @place)->status == 200 } 10;
     is(slots(GET => $event)->json->{sold}, undef, 'a place of before: not known');
-    like($nginx->error_log($mark),
-         qr/\[error\].*seats of event "$event" are sold is lost/, 'the log says so');
+    ok((wait_until { $nginx->error_log($mark) =~
+            /\[error\].*seats of event "$event" are sold is lost/ }),
+       'the log says so');
 
     # places are restored, and steps that might let in follow
     ok((wait_until { $nginx->error_log($mark) =~ /has been restored/ } 10),
