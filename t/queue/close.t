@@ -149,6 +149,7 @@ call(turn => first => POST => 'leave');
 my $turn = $ann->message_that(sub ($m) { $m->{status} eq 'active' });
 my $calls = metrics($site->port(1))->sum('redis_call_duration_seconds_count',
                                          call => 'queue_beat');
+my $began = time;
 my @gate = map {
     request($site->port(1), GET => '/turn', bearer => $site->user('ann'),
             headers => [ 'X-Queue-Entry-Token', $turn->{entryToken} ])->status
@@ -160,9 +161,12 @@ ok((wait_until { $redis->cmd('ZSCORE', '{turn}:active-seen', 'ann') }),
    'and tells of it');
 cmp_ok $redis->cmd('ZSCORE', '{turn}:active', 'ann') - now(), '>', 500_000,
     'the slot is kept';
+
+# one a second and worker
+
 cmp_ok metrics($site->port(1))->sum('redis_call_duration_seconds_count',
                                     call => 'queue_beat') - $calls,
-    '<=', 2, 'at no command a request';
+    '<=', 2 * (1 + int(time - $began)), 'at no command a request';
 is $redis->cmd('ZSCORE', '{turn}:leaving', 'ann'), undef,
     'and a stream that is closed takes nothing from her';
 

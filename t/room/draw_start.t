@@ -98,7 +98,10 @@ sub gathering ($event, $in, $n) {
     schedule($event, opens => $opens, starts => now() + 3600);
     ok((wait_until { draw($_, $event)->{commitment} } 20),
        "host $_ gathers") for 0, 1;
-    my @lots = map { assign($_ % 2, $event) } 1 .. $n;
+    my @lots = map { my $i = $_ % 2;
+                     answered { post($site->port($i),
+                                     "/vwr-api/assign/$event") }->json
+                   } 1 .. $n;
     is_deeply [ map { $_->{lot} } @lots ], [ 1 .. $n ], 'lots';
 
     my $starts = int(now()) + 1 + $in;

@@ -82,12 +82,13 @@ assign($site, 0, {}, event => 'halted') for 1 .. 200;
 my ($low, $wait, $high) = is_range($last, 'a ticket');
 cmp_ok $high, '>=', $wait * 1.25, 'which is wide';
 
-ask("user-$_", 'POST', 'check/concert') for 1 .. 70;
-my $user = ask('user-70', 'GET', 'status/concert');
+# more than go in while it is looked at
+ask("user-$_", 'POST', 'check/concert') for 1 .. 120;
+my $user = ask('user-120', 'GET', 'status/concert');
 is_range($user, 'a place');
 
 my $stream = Admission::Stream->open($port, '/jwt/queue/stream/concert',
-    bearer => user_token($secret, userId => 'user-70'));
+    bearer => user_token($secret, userId => 'user-120'));
 
 
 # ---- and then: all who wait ask, as their pages do
@@ -124,7 +125,7 @@ is assign($site, 0, {}, event => 'halted')->status, 200,
 cmp_ok $low, '<=', 91 - $room->{servingCounter}, 'no more than there are';
 cmp_ok $high, '>=', 90 - $room->{servingCounter} - 2, 'nor less';
 
-$queue = ask('user-70', 'GET', 'status/concert');
+$queue = ask('user-120', 'GET', 'status/concert');
 is_range($queue, 'status');
 cmp_ok $queue->{estimatedWait}, '>', 0, 'and takes some time';
 
@@ -139,7 +140,7 @@ ok +(wait_until {
     is_paused($room) && $room->{paused};
 }), 'held: no number' or diag json_encode($room);
 
-ok +(wait_until { is_paused(ask('user-70', 'GET', 'status/concert')) }),
+ok +(wait_until { is_paused(ask('user-120', 'GET', 'status/concert')) }),
     'of the queue, too';
 
 operator($site, DELETE => 'hold/concert');

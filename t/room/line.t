@@ -7,7 +7,6 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use List::Util qw(min);
-use Time::HiRes qw(time);
 
 use Admission::HTTP;
 use Admission::Metrics;
@@ -147,13 +146,13 @@ subtest 'refused, and let in when there is room' => sub {
     admin('advance/few', json => { batchSize => 1 });
 
     for (1 .. 5) {
-        my $room = time;
+        my $room = stopwatch;
         admin('advance/few', json => { batchSize => 1 });
         ok wait_until { ($r = assign(1, 'few'))->status == 200 } 10;
         is $r->json->{position}, ++$next, 'there is room for the next';
         is assign(0, 'few')->status, 503, 'and no other';
 
-        $best = min($best, time - $room);
+        $best = min($best, $room->());
         last if $best < 1;
     }
     cmp_ok $best, '<', 1, 'within a second';
@@ -226,10 +225,18 @@ subtest 'exact on two hosts' => sub {
 
 subtest 'too long' => sub {
     my ($r, $last);
-    for (1 .. 40) {
-        $r = assign(0, 'slow');
-        last if $r->status != 200;
-        $last = $r->json;
+
+    # once more where the counter moved just as the last one was told
+
+    for my $try (1 .. 5) {
+        admin('activate/slow?restart=1') if $try > 1;
+
+        for (1 .. 40) {
+            $r = assign(0, 'slow');
+            last if $r->status != 200;
+            $last = $r->json;
+        }
+        last if $last->{estimatedWait} == 10;
     }
     is $r->json->{code}, 'WAIT_TOO_LONG', 'WAIT_TOO_LONG';
     is $r->json->{retryAfter}, 30, 'retryAfter';

@@ -297,7 +297,8 @@ is status->{standby}, false, 'it shows';
 is get($port, '/vwr-api/status/concert')->json->{standby}, false, 'status too';
 is metrics($port)->value('room_shows', event => 'concert'), 1,
     'and the metric';
-like $site->nginx->error_log, qr/event "concert": waiting room on standby shows/,
+ok +(wait_until { $site->nginx->error_log =~
+                  /event "concert": waiting room on standby shows/ }),
     'and the log';
 
 $r = page;
@@ -323,7 +324,8 @@ SKIP: {
 sleep 0.3;
 $redis->cmd('HINCRBY', '{concert}:vwr', 'calm', -11_000_000);
 wait_until { status->{standby} };
-like $site->nginx->error_log, qr/waiting room on standby is unseen again/,
+ok +(wait_until { $site->nginx->error_log =~
+                  /waiting room on standby is unseen again/ }),
     'it is unseen again';
 ok +(wait_until { page->status == 200 }), 'and a page passes';
 

@@ -81,8 +81,10 @@ for my $n (1 .. 12) {
     $v{$n} = { jar => $jar, ticket => ticket($jar) };
 }
 
-is poll($v{12})->json->{ahead}, 12, 'all are there, the one who asks included';
-ok((wait_until { waiting($_) == 12 }), "and wait, host $_") for 0, 1;
+ok((wait_until { poll($_) for @v{1 .. 11};
+                 poll($v{12})->json->{ahead} == 12 }),
+   'all are there, the one who asks included');
+becomes(12, 'and wait', @v{1 .. 12});
 
 sub stream ($n, $host) {
     return Admission::Stream->open(
@@ -176,6 +178,8 @@ is $_->{ahead}, 9, 'what is no number' for @told[3 .. 6];
 
 ok $_->{ahead} <= 9, "a stream keeps to the fewest that it told: $_->{ahead}"
     for grep { defined } map { $told->message(30) } 1, 2;
+
+becomes(10, 'all are there still', @there, $v{7});
 
 my $again = Admission::Stream->open(
     $port[1], "/vwr-api/stream/concert/$v{12}{ticket}?ahead=5",

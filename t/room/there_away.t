@@ -41,9 +41,11 @@ sub turn () {
         my $host = $live[rand @live];
         my $r = check($site, $host, $v->{jar}, $v->{ticket}, event =>
                       'concert')->json;
-        $rises++ if $r->{ahead} > $v->{ahead};
+        $rises++ if $r->{ahead} > $v->{ahead} && $now - $late >= 10;
         $v->{ahead} = $r->{ahead};
     }
+    $late = time if time - $now > 3;
+
     for my $host (@live) {
         my $r = get($port[$host], '/vwr-api/status/concert')->json;
         next if $now - $late < 10 || !$r->{isActive};

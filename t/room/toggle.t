@@ -169,6 +169,12 @@ sub under_load ($port, $code) {
     }
 
     $code->();
+
+    # as many requests as it takes to tell, on a machine that is slow
+    wait_until {
+        my $text = join '', map { $_->output } @clients;
+        (() = $text =~ /^fresh$/mg) > 20 && (() = $text =~ /^kept$/mg) > 50
+    } 30;
     write_file($stop, '');
 
     for my $client (@clients) {

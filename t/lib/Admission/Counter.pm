@@ -8,6 +8,7 @@
 # due        by how much the counter should have moved in them
 # moved      by how much it did
 # lag        at most so many seconds since the last step, at any look
+# gap        at most so many seconds between two looks
 # worst      at most so far from where it should have been, at any look
 # steps      a second
 # apart      seconds between two of them, half of the time
@@ -62,7 +63,7 @@ sub watch (%opt) {
     my $first = $look->();
     my ($last, $steps, $worst) = ($first, 0, 0);
     my $lag = ($first->{now} - $first->{updated}) / 1e6;
-    my $passed = 0;
+    my ($passed, $gap) = (0, 0);
     my @apart;
 
     while ($passed < $opt{seconds}) {
@@ -76,6 +77,7 @@ sub watch (%opt) {
         my $seen = $look->();
 
         $passed = ($seen->{now} - $first->{now}) / 1e6;
+        $gap = max($gap, ($seen->{now} - $last->{now}) / 1e6);
 
         if ($seen->{updated} != $last->{updated}) {
             $steps++;
@@ -102,7 +104,8 @@ sub watch (%opt) {
     $redis->stop;
 
     return { seconds => $passed, due => $passed * $rate,
-             moved => moved($first, $last), lag => $lag, worst => $worst,
+             moved => moved($first, $last), lag => $lag, gap => $gap,
+             worst => $worst,
              steps => $steps / $passed, apart => median(@apart),
              hosts => \%hosts };
 }

@@ -190,20 +190,31 @@ sub join_all ($self, @users) {
 
 
 # The first step after the next time that people are let in: "position" is how many
-# were by then, since the first one here may have come late enough for that.
+# were by then, since the first one here may have come late enough for that.  Where
+# it comes so late, as on a machine that stood still, that Redis may have been away,
+# nobody is let in for a while: then it is the first one after that.
 
 sub next_step ($self) {
     my $answer = $self->step;
-    my $slot = sub ($us) { int($us / 1000 / $self->{admit_interval}) };
-    my $from = $slot->($answer->{us});
+    my $slot = sub () { int($answer->{us} / 1000 / $self->{admit_interval}) };
+    my $from = $slot->();
     my $in = $answer->{position};
 
     wait_until {
         $answer = $self->step;
         $in += $answer->{position};
-        $slot->($answer->{us}) > $from
+        $from = $slot->() if $self->settles($answer->{us});
+        $slot->() > $from
     };
     return { %$answer, position => $in };
+}
+
+# lua/queue_lib.lua: as long as all others are to be heard first
+
+sub settles ($self, $us) {
+    my $left = ($self->{redis}->cmd('HGET', $self->key('state'), 'settle') // 0)
+               - $us / 1000;
+    return $left > 0 && $left <= 1500;
 }
 
 

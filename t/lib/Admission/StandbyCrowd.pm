@@ -45,7 +45,7 @@ sub sample ($self) {
         [ 'TIME' ], [ 'HMGET', "{$self->{event}}:vwr",
                       qw(next serving seen updated) ]) };
 
-    if (ref $room) {
+    if (ref $room eq 'ARRAY') {
         push $self->{samples}->@*, {
             at => time, us => $time->[0] * 1e6 + $time->[1],
             passed => scalar $self->{passed}->@*,
