@@ -165,7 +165,7 @@ subtest 'names' => sub {
 
     # more than there are names for, each with one user who is in
     call($_ % 2, "small-$_", 'ann') for 1 .. 300;
-    ok((wait_until { !grep { $_->value('events') < 300 } look() } 10),
+    ok((wait_until { !grep { $_->value('events') < 300 } look() } 30),
        'all are known on both hosts');
 
     my @after = look();

@@ -122,7 +122,7 @@ subtest 'seats: a sale that ends' => sub {
 
     is $bought->status, 200, 'one buys';
     is $bought->header('X-Admission-Command'), undef, 'which nobody else sees';
-    wait_until { get($port, $slots, @operator)->json->{sold} == 1 } 5;
+    wait_until { get($port, $slots, @operator)->json->{sold} == 1 } 20;
     is get($port, $slots, @operator)->json->{remaining}, 1, 'one is left';
     is post($port, "$sale/complete/spring-concert?user=ben", @operator)
         ->json->{remaining}, 0, 'another one, by a webhook';
