@@ -70,8 +70,13 @@ async function yes(page, name) {
        await page.textContent("#ask-error").catch(String));
 }
 
-const focused = page => page.evaluate(
-    () => document.activeElement.id || document.activeElement.textContent);
+async function focuses(page, what, name) {
+    const focused = () => page.evaluate(
+        () => document.activeElement.id || document.activeElement.textContent);
+
+    await until(async () => await focused() === what);
+    return is(await focused(), what, name);
+}
 
 
 // Who is no operator sees a form; the secret opens the page, and goes again.
@@ -86,7 +91,7 @@ async function signingIn(visitor) {
     ok(await page.isHidden("#board"), "nobody: no board");
     is(await page.getAttribute("#login", "href"),
        `${config.site}/login?return=%2Fadmin`, "where to sign in");
-    is(await focused(page), "secret", "the form has the focus");
+    await focuses(page, "secret", "the form has the focus");
 
     await page.fill("#secret", "not the secret");
     await page.keyboard.press("Enter");
@@ -101,12 +106,12 @@ async function signingIn(visitor) {
     await page.fill("#secret", config.secret);
     await page.keyboard.press("Enter");
     await shows(page, "#headline", /./, "the secret opens the page");
-    ok(await page.isHidden("#signin"), "and the form is gone");
+    ok(await until(() => page.isHidden("#signin")), "and the form is gone");
     is(await page.inputValue("#secret"), "", "the secret is not in the page");
     is(await page.evaluate(() => localStorage.length), 0,
        "nor in storage that lasts");
 
-    is(await focused(page), "headline", "and the focus is on what it shows");
+    await focuses(page, "headline", "and the focus is on what it shows");
 
     await page.reload();
     await shows(page, "#headline", /./, "a reload needs it not again");
@@ -218,15 +223,16 @@ async function theBoard(visitor) {
     await shows(page, "#troubles", /queue is paused: 1 person waiting, and the limit is 0/,
                 "a queue at 0");
     await shows(page, "#headline", /^Something is paused$/, "the headline");
-    like(await page.title(), /^\(1\) /, "the tab's title");
-    like(await page.textContent("#live"), /queue is paused/, "read out");
+    ok(await until(async () => /^\(1\) /.test(await page.title())), "the tab's title");
+    await shows(page, "#live", /queue is paused/, "read out");
     is(await page.$$eval("#troubles img", list => list.length), 0,
        "its title is text there, too");
     await page.click("#troubles a");
+    await until(() => new URL(page.url()).hash);
     is(new URL(page.url()).hash, "#event-paused", "and leads to the event");
     await operator("POST", "queue/admin/clear/paused");
     await shows(page, "#headline", /^All is well$/, "well again");
-    like(await page.textContent("#live"), /^All is well again/,
+    await shows(page, "#live", /^All is well again/,
          "which is read out");
 
     const elsewhere = context.seen.requests.map(request => request.url())
@@ -248,11 +254,11 @@ async function waitingRoom(visitor) {
     await choose(page, room("concert"), "Activate…");
     like(await words(page), /goes to the waiting room.*The rate is 0/,
          "activate: what it does");
-    is(await focused(page), "no", "activate: No has the focus");
+    await focuses(page, "no", "activate: No has the focus");
     await page.click("#no");
     ok(await page.isHidden("#ask"), "activate: cancelled");
     is((await look("concert")).activation, 0, "and nothing happened");
-    is(await focused(page), "Activate…", "the focus is where it was");
+    await focuses(page, "Activate…", "the focus is where it was");
 
     await choose(page, room("concert"), "Activate…");
     await page.keyboard.press("Escape");
@@ -263,7 +269,7 @@ async function waitingRoom(visitor) {
     await shows(page, `${room("concert")} .chip`, /^Paused$/,
                 "on, at a rate of 0");
     ok((await look("concert")).isActive, "active");
-    like(await page.textContent("#live"), /^Spring Concert: The waiting room is active/,
+    await shows(page, "#live", /^Spring Concert: The waiting room is active/,
          "read out");
 
     for (let i = 0; i < 5; i++) await assign("concert");
@@ -281,7 +287,7 @@ async function waitingRoom(visitor) {
     // advance: the numbers of the dialog go on while it is open
 
     await choose(page, room("concert"), "Let in more…");
-    is(await focused(page), "number", "advance: the number has the focus");
+    await focuses(page, "number", "advance: the number has the focus");
     is(await page.inputValue("#number"), "500", "advance: 500");
     like(await words(page), /^5 people of the 5 who wait are let in.* from 0 to 5/,
          "advance: what it does");
@@ -486,7 +492,7 @@ async function theQueue(visitor) {
     await choose(page, queue("concert"), "Clear…");
     like(await words(page), /^2 people waiting lose their place\. \| 3 people inside are put out, and all entry tokens/,
          "clear: what it does");
-    is(await focused(page), "no", "clear: No has the focus");
+    await focuses(page, "no", "clear: No has the focus");
     await page.keyboard.press("Enter");
     await until(() => page.isHidden("#ask"));
     is((await look("concert")).queueSize, 2, "clear: Enter alone does nothing");
@@ -535,7 +541,7 @@ async function byKeyboard(visitor) {
         seen = seen && await ring();
     }
 
-    is(await focused(page), "Limit…", "keyboard: Tab gets there");
+    await focuses(page, "Limit…", "keyboard: Tab gets there");
     ok(seen, "keyboard: where one is can be seen");
 
     await page.keyboard.press("Enter");
@@ -561,7 +567,7 @@ async function byKeyboard(visitor) {
     await page.keyboard.press("Enter");
     await until(() => page.isHidden("#ask"));
     is((await look("concert")).threshold, 4, "keyboard: the limit is set");
-    is(await focused(page), "Limit…", "keyboard: back at the switch");
+    await focuses(page, "Limit…", "keyboard: back at the switch");
     await operator("DELETE", "queue/admin/threshold/concert");
     await context.close();
 }
@@ -795,8 +801,9 @@ async function manyEvents(visitor) {
     ok(!/All is well/.test(await page.textContent("#live")),
        "nobody is told that all is");
     await sleep(6);
-    is((await kept()).length, 40, "the charts of the others are kept");
-    ok((await kept()).includes("many-59"), "and of this one");
+    ok(await until(async () => (await kept()).includes("many-59")),
+       "the chart of this one is kept");
+    is((await kept()).length, 40, "and of the others");
     await page.fill("#find", "BAND");
     await shows(page, ".event h2", /^Spring Concert$/, "by its artist");
     await page.fill("#find", "nothing of the kind");

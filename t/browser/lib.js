@@ -43,6 +43,20 @@ async function until(what, seconds = 60) {
     }
 }
 
+// Milliseconds that go by here, of which those are not counted in which the machine
+// stood still, or others had its processors
+
+let passed = 0;
+let looked = Date.now();
+
+setInterval(() => {
+    const now = Date.now();
+    passed += Math.min(now - looked, 100);
+    looked = now;
+}, 50).unref();
+
+const went = () => passed;
+
 // Scenarios that have nothing to do with each other and mostly wait: so many of
 // them at a time, each as soon as there is room.
 async function several(many, scenarios) {
@@ -133,5 +147,5 @@ async function api(user, method, call) {
     return response.json();
 }
 
-module.exports = { config, ok, is, like, sleep, until, several, shows, reaches, run,
-                   api };
+module.exports = { config, ok, is, like, sleep, until, went, several, shows, reaches,
+                   run, api };

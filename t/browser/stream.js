@@ -24,16 +24,27 @@ async function waits(visitor, event, before) {
 
 const polls = context => context.calls("/check/") + context.calls("/status/");
 
+// Until the stream has told something the page polls: how often it has, once it
+// does not any more.
+
+async function settled(context, name) {
+    let before;
+
+    ok(await until(async () => {
+        before = polls(context);
+        await sleep(3);
+        return context.calls("/stream/") === 1 && polls(context) === before;
+    }), `${name}: a stream, and no polls`);
+    return before;
+}
+
 
 // The page hears of what comes and of its turn, and does not poll meanwhile.
 
 async function told(visitor) {
     const { context, page } = await waits(visitor, "told");
 
-    await until(() => context.calls("/stream/") === 1);
-    await sleep(1.5);
-
-    const before = polls(context);
+    const before = await settled(context, "told");
 
     await api("cho", "POST", "check/told");
     await shows(page, "#facts", /Behind you1/, "who comes behind is told");
@@ -42,7 +53,7 @@ async function told(visitor) {
     is(context.calls("/stream/"), 1, "there is one");
 
     await api("ann", "POST", "leave/told");
-    await reaches(page, "/plain", "it goes on when it is its turn", 10);
+    await reaches(page, "/plain", "it goes on when it is its turn");
     is((await context.cookies()).filter(
         cookie => cookie.name === "urr-entry-token-told").length, 1,
        "with the cookie of the entry token");
@@ -57,18 +68,15 @@ async function room(visitor) {
 
     await page.goto(`${config.site}/vwr/room`);
     await shows(page, "#facts", /Your number1/, "the waiting room");
-    await until(() => context.calls("/stream/") === 1);
-    await sleep(1.5);
-
-    const before = context.calls("/check/");
+    const before = await settled(context, "room");
 
     await fetch(`${config.site}/vwr-api/assign/room`, { method: "POST" });
     await shows(page, "#facts", /Behind you1/, "who comes behind is told");
-    is(context.calls("/check/"), before, "without a poll");
+    is(polls(context), before, "without a poll");
 
     await fetch(`${config.site}/api/admin/vwr/advance/room`, {
         method: "POST", headers: { Authorization: `Bearer ${config.admin}` } });
-    await reaches(page, "/plain", "it goes on when it is its turn", 10);
+    await reaches(page, "/plain", "it goes on when it is its turn");
     is((await context.cookies()).filter(
         cookie => cookie.name === "urr-vwr-token-room").length, 1,
        "with the cookie of the token");
@@ -80,23 +88,23 @@ async function room(visitor) {
 
 async function cut(visitor) {
     let cuts = 0;
+    let before;
 
     const { context, page } = await waits(visitor, "cut", context =>
         context.route(/\/stream\//, route => {
             if (cuts++) return route.continue();
+            before = polls(context);
             return route.fulfill({
                 status: 200, contentType: "text/event-stream",
                 body: "retry: 1000\n\n" });
         }));
 
-    const before = polls(context);
-
-    await until(() => context.calls("/stream/") >= 2);
+    await until(() => context.calls("/stream/") >= 2 && polls(context) > before);
     ok(context.calls("/stream/") >= 2, "one that is cut is opened again");
     ok(polls(context) > before, "meanwhile it polls");
 
     await api("ann", "POST", "leave/cut");
-    await reaches(page, "/plain", "nothing is lost", 20);
+    await reaches(page, "/plain", "nothing is lost");
     await context.close();
 }
 
@@ -115,7 +123,7 @@ async function refused(visitor) {
     ok(polls(context) >= before + 3, "it polls");
 
     await api("ann", "POST", "leave/refused");
-    await reaches(page, "/plain", "nothing is lost", 20);
+    await reaches(page, "/plain", "nothing is lost");
     await context.close();
 }
 
@@ -132,7 +140,7 @@ async function held(visitor) {
     ok(polls(context) >= before + 3, "it polls while nothing comes");
 
     await api("ann", "POST", "leave/held");
-    await reaches(page, "/plain", "nothing is lost", 20);
+    await reaches(page, "/plain", "nothing is lost");
     await context.close();
 }
 
@@ -161,7 +169,7 @@ async function client(visitor) {
     is(queued && queued.position, 1, "EventSource: it joins, and waits");
     await api("ann", "POST", "leave/client");
 
-    const active = await until(() => find("active"), 10);
+    const active = await until(() => find("active"));
 
     ok(active && active.entryToken, "its turn, with the token");
     await context.close();

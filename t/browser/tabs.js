@@ -326,7 +326,9 @@ async function ahead(visitor) {
     await shows(page, "#wait", /^You are next$/, "ahead: nobody", LONG);
     asked.length = 0;
     await until(() => asked.length > 1, LONG);
-    ok(await page.isVisible("#facts") && asked.length < 5,
+    const often = asked.length;
+
+    ok(await page.isVisible("#facts") && often < 5,
        "ahead: and it waits, as often as told", asked.join());
 
     await context.close();

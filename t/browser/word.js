@@ -1,6 +1,6 @@
 "use strict";
 
-const { config, ok, is, like, until, shows, run, api } = require("./lib.js");
+const { config, ok, is, like, until, went, shows, run, api } = require("./lib.js");
 
 run(async ({ visitor }) => {
     await fullQueue(visitor);
@@ -20,8 +20,10 @@ async function operator(method, call, body) {
 
 const narrow = { viewport: { width: 320, height: 640 } };
 
-const fits = page => page.evaluate(
-    () => document.documentElement.scrollWidth <= 320);
+// a page that comes again by itself may be on its way to that
+
+const fits = page => until(() => page.evaluate(
+    () => document.documentElement.scrollWidth <= 320));
 
 
 async function fullQueue(visitor) {
@@ -156,10 +158,10 @@ async function words(visitor) {
         await shows(page, "#number", /\d/, `${name}: waits`);
         ok(await page.isHidden("#word"), `${name}: no word yet`);
 
-        const set = Date.now();
+        const set = went();
         await operator("PUT", "notice/word", words);
         await until(() => page.isVisible("#word"));
-        ok(Date.now() - set < 6000 * Number(process.env.TEST_SLOW || 1),
+        ok(went() - set < 6000 * Number(process.env.TEST_SLOW || 1),
            `${name}: it is there with the next poll`);
         is(await page.textContent("#word-text"), ko ? words.ko : words.en,
            `${name}: the text, as it was written`);
@@ -266,7 +268,8 @@ async function control(visitor) {
     ok(await page.isHidden(`${card} .says`), "control page: no word");
 
     await page.click(`${card} .word button`);
-    ok(await page.isVisible("#text-ko") && await page.isHidden("#ask-field"),
+    ok(await until(async () => await page.isVisible("#text-ko")
+                               && await page.isHidden("#ask-field")),
        "control page: asks for texts");
     await page.fill("#text-ko", "곧\n시작합니다.");
     await page.fill("#text-en", `Soon <b>"now"</b>`);
@@ -308,7 +311,8 @@ async function soldIsLost(page) {
     await page.click(press);
     await shows(page, "#ask-words", /A whole number/, "control page: no guess");
     await page.click("#yes");
-    ok(await page.isVisible("#ask-error"), "control page: it has to be said");
+    ok(await until(() => page.isVisible("#ask-error")),
+       "control page: it has to be said");
     await page.fill("#number", "3");
     await shows(page, "#ask-words", /Of 5 seats in all 2 are left/,
                 "control page: says what comes of it");

@@ -199,9 +199,12 @@ SKIP: {
 
     my $slept = stopwatch;
     my $start = time;
-    sleep 0.3;
-    cmp_ok $slept->() + stood($start), '>', 0.25, 'who sleeps wants no processor';
-    cmp_ok $slept->($start), '<', 0.01, 'and not longer than that';
+    sleep 1;
+
+    # others may have it while the stopwatch looks, which is left out as well
+
+    cmp_ok $slept->() + stood($start), '>', 0.5, 'who sleeps wants no processor';
+    cmp_ok $slept->($start), '<', 0.5, 'and not longer than that';
 
     # one that has other things to do: somebody else waits for it, who works
 

@@ -65,10 +65,19 @@ subtest 'answers' => sub {
 
 subtest 'Redis is not asked' => sub {
     my $monitor = $site->redis->monitor;
-    ask($_) for ('/healthz', '/readyz') x 20;
-    my %sent = map { ($_->[0] => 1) } $monitor->commands;
-    delete @sent{qw(SMEMBERS SSCAN ZRANGEBYSCORE ZREMRANGEBYSCORE EXPIRE
-                     EVALSHA TIME)};     # of the schedule
+    my %sent;
+
+    # Once more where a worker has just come to its connection, and greets: what
+    # these ask would be sent each time.
+
+    for (1 .. 5) {
+        ask($_) for ('/healthz', '/readyz') x 20;
+        %sent = map { ($_->[0] => 1) } $monitor->commands;
+        delete @sent{qw(SMEMBERS SSCAN ZRANGEBYSCORE ZREMRANGEBYSCORE EXPIRE
+                         EVALSHA TIME)};     # of the schedule
+        last if !%sent;
+    }
+
     is_deeply(\%sent, {}, 'by neither');
 };
 
@@ -117,14 +126,24 @@ subtest 'Redis hangs' => sub {
 
 subtest 'an event that nothing is heard of' => sub {
     # where somebody waits a step is always due
-    $site->call(0, $_, POST => 'check') for qw(ann ben);
+    my $call = sub ($user) {
+        return answered { $site->call(0, $user, POST => 'check') };
+    };
+
+    is($call->('ann')->json->{status}, 'active', 'ann is in');
+
+    # since when something was heard of it for certain: that ben came
+    my $start = time;
+
+    is($call->('ben')->json->{status}, 'queued', 'ben waits');
+    ok((wait_until {
+        get($port, '/metrics')->body
+            =~ /^nginx_admission_queue_waiting\{event="concert"\} 1$/m
+    } 10), 'which is known');
     is(reasons(), '200', 'ready');
 
     # its steps fail, all else goes on
     $site->redis->may_refuse;
-
-    my $start = time;
-    $site->redis->cmd('DEL', '{concert}:state');
     $site->redis->cmd('SET', '{concert}:state', 'not ours');
 
     ok((wait_until { reasons() eq '503 state_stale' } 25),
@@ -143,7 +162,7 @@ subtest 'a start under load' => sub {
         my $other = Admission::Site->start(workers => 1, server => $server,
                                            redis => $site->redis);
 
-        $other->call(0, 'ann', POST => 'check');
+        answered { $other->call(0, 'ann', POST => 'check') };
         is(reasons($other->port), '200', 'heard of Redis by the first call');
         $other->nginx->stop;
     }
@@ -170,12 +189,16 @@ subtest 'from the start' => sub {
     $redis->stop;
     ok((wait_until { reasons($nginx->port) =~ /redis_unreachable/ } 10), 'gone');
 
+    # a worker that comes has a breaker of its own, which opens after some seconds
+
+    my $unreachable = qr/^503 redis_unreachable(?: redis_breaker_open)?$/;
+
     $nginx->reload;
-    is(reasons($nginx->port), '503 redis_unreachable', 'and after a reload');
+    like(reasons($nginx->port), $unreachable, 'and after a reload');
 
     # a worker that died had a breaker, or none
     $nginx->kill_worker;
-    is(reasons($nginx->port), '503 redis_unreachable', 'a worker was killed');
+    like(reasons($nginx->port), $unreachable, 'a worker was killed');
     $redis->launch;
     ok((wait_until { reasons($nginx->port) eq '200' } 10), 'back');
 };

@@ -104,6 +104,9 @@ my @traffic = (
 my $activated = request($port, POST => '/api/admin/vwr/activate/room',
                         bearer => $Admission::Site::SECRETS{admin});
 is($activated->status, 200, 'the waiting room is active');
+ok((wait_until {
+    (metrics($port)->value('room_active', event => 'room') // 0) == 1
+} 20), 'which the host has heard of');
 
 
 subtest 'the text format' => sub {
@@ -227,7 +230,15 @@ subtest 'rate limits' => sub {
     get($port, "/few/?k=a") for 1 .. 13;
     get($port, "/trial/?k=a") for 1 .. 12;
 
-    my $m = metrics($port);
+    # a request is counted with its log, which may come after its answer
+
+    my $m;
+    wait_until {
+        $m = metrics($port);
+        2 == grep { $m->value('requests_total', verdict => 'limited', reason => '',
+                              dry_run => $_->[0]) >= $_->[1] }
+                  [ off => 3 ], [ on => 2 ]
+    } 10;
 
     is_deeply($m->all('rate_limit_decisions_total', category => 'few'),
               { 'decision=allowed' => 10, 'decision=limited' => 3,

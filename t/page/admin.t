@@ -191,7 +191,9 @@ sub sees ($i, $what, $block) {
 
 for my $i (0, 1) {
     sees($i, 'both tiers', sub ($e) {
-        $e->{queueSize} == 2 && $e->{currentUsers} == 3 && $e->{waiting} == 3
+        $e->{queueSize} == 2 && $e->{currentUsers} == 3 && $e->{threshold} == 3
+            && $e->{admitted} == 3 && $e->{nextPosition} == 5
+            && $e->{servingCounter} == 2
     });
     my $activation = delete $seen{$i}{activation};
     cmp_ok $activation, '>', 1e15, 'the activation';

@@ -9,6 +9,7 @@ use Admission::Browser;
 use Admission::Site;
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default threshold=5 vwr_rate=100 "title=Spring Concert";
                lots vwr_rate=0 order=draw lots=visitor "title=Autumn Concert";
                moved "title=Moved Concert";',

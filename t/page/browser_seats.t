@@ -15,6 +15,7 @@ my $lines = join "\n", 'default threshold=9;',
         @queues, @rooms;
 
 my $site = waiting_site(
+    timeout => '5s',
     events => $lines,
     server => <<'END');
         location /queue/ { admission_page tier2; }

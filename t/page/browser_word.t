@@ -10,6 +10,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
+    timeout => '5s',
     events => 'default threshold=1 vwr_rate=0 admit_interval=200ms
                        "title=Spring Concert";
                full threshold=0 max_queue=1 vwr_rate=0 vwr_max_queue=1;

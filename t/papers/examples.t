@@ -122,7 +122,7 @@ subtest 'seats: a sale that ends' => sub {
 
     is $bought->status, 200, 'one buys';
     is $bought->header('X-Admission-Command'), undef, 'which nobody else sees';
-    wait_until { get($port, $slots, @operator)->json->{sold} == 1 } 5;
+    wait_until { get($port, $slots, @operator)->json->{sold} == 1 } 20;
     is get($port, $slots, @operator)->json->{remaining}, 1, 'one is left';
     is post($port, "$sale/complete/spring-concert?user=ben", @operator)
         ->json->{remaining}, 0, 'another one, by a webhook';
@@ -169,14 +169,13 @@ subtest 'waiting-room: a legacy site' => sub {
     my @through = through('/vwr-api', 'site');
     is ask(GET => '/a.php', headers => \@through), '200', 'one\'s turn comes';
 
-    # 5 of them a second are
+    # 5 of them a second are, however long the test takes to ask for each
 
-    my $refused;
-    for (1 .. 100) {
-        last if $refused = ask(POST => '/vwr-api/assign/site')
-                           eq '429 RATE_LIMITED';
-    }
-    ok $refused, 'numbers by the hundred are not given';
+    my @open = map { Admission::HTTP->connect($port, timeout => 30) } 1 .. 100;
+
+    $_->send(Admission::HTTP::compose(POST => '/vwr-api/assign/site')) for @open;
+    ok scalar(grep { $_->response->status == 429 } @open),
+        'numbers by the hundred are not given';
 
     is ask(POST => '/vwr-admin/deactivate/site', @operator), '200', 'off again';
     ok wait_until(sub { ask(GET => '/') eq '200' }, 20), 'and open';

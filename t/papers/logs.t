@@ -15,7 +15,7 @@ my ($format) = $doc =~ /^(    log_format admission .*?;)$/ms;
 my $site = Admission::Site->start(
     instances => 2, workers => 2, timeout => '2s',
     redis_opt => { password => 'redis-password-of-the-tests' },
-    events => 'default threshold=1 restore_wait=2s admit_interval=100ms;',
+    events => 'default threshold=1 restore_wait=5s admit_interval=100ms;',
     http => $format,
     server => <<'END');
         access_log logged.log admission;

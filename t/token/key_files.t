@@ -88,11 +88,11 @@ sub put ($name, $text) {
 # a file counts within 10 s: so what is asked is asked until then
 
 sub becomes ($token, $said, $what) {
-    my $start = time;
+    my $took = stopwatch;
     my $there = wait_until { all($token) eq $said } 10 + 20 * slow;
 
     ok $there, $what or diag "still: " . all($token);
-    cmp_ok time - $start, '<', 10 * slow, 'within 10 s';
+    cmp_ok $took->(), '<', 10 * slow, 'within 10 s';
 }
 
 
@@ -226,16 +226,47 @@ subtest 'many files' => sub {
     } 60), 'both workers have read them');
 
     my %told;
-    $told{$_}++ for $many->error_log
-                    =~ m{the keys of "\S+/([\w.-]+)" have changed}g;
+
+    wait_until {
+        %told = ();
+        $told{$_}++ for $many->error_log
+                        =~ m{the keys of "\S+/([\w.-]+)" have changed}g;
+        keys %told == @names
+    } 30;
     is_deeply \%told, { map { $_ => 1 } @names }, 'each is told of once';
 };
+
+
+# What is answered with 503 to who sends tokens from an address, of so many at most,
+# and how many were not.  They are there before they are looked at: what an address
+# may cost is a share of the time, which goes by while a slow test makes the next.
+
+sub bound ($address, $most, $token) {
+    my $looked = 0;
+
+    while ($looked < $most) {
+        my $c = Admission::HTTP->connect($nginx->port);
+
+        $c->send(join '', map {
+            Admission::HTTP::compose('GET', '/', bearer => $token->(),
+                                     headers => [ 'X-Real-Ip' => $address ])
+        } 1 .. 50);
+
+        for (1 .. 50) {
+            my $r = $c->response;
+            return ($r, $looked) if $r->status == 503;
+            $looked++;
+        }
+    }
+
+    return (undef, $looked);
+}
 
 
 subtest 'a flood of bad signatures' => sub {
     # each costs as much as can be: it names no key, and there are many
 
-    my @slow = map { $key{slow}->jwk(kid => "slow-$_") } 1 .. 8;
+    my @slow = map { $key{slow}->jwk(kid => "slow-$_") } 1 .. 4;
 
     put('keys.json', Admission::Keys::jwks($key{old}, @slow));
     becomes($key{slow}->token('ES384', \%alice, header => { kid => 'slow-1' }),
@@ -245,18 +276,13 @@ subtest 'a flood of bad signatures' => sub {
     my $good = $key{old}->token('ES256', { userId => 'bob' });
     my ($payload) = (split /\./, $token{old})[1];
     my $header = b64url(json_encode({ alg => 'ES384' }));
-    my ($n, $looked, $bound) = (0, 0);
-
-    until ($bound || $n == 1000) {
+    my $n = 0;
+    my ($bound, $looked) = bound('192.0.2.1', 1000, sub () {
         my $signature = b64url(pack 'N N x40 N N x40', ++$n, 1, 1, 1);
-        my $r = get($nginx->port, '/',
-                    bearer => join('.', $header, $payload, $signature),
-                    headers => [ 'X-Real-Ip' => '192.0.2.1' ]);
+        return join '.', $header, $payload, $signature;
+    });
 
-        $r->status == 503 ? $bound = $r : $looked++;
-    }
-
-    ok $bound, "an address is bound after $n of them" or return;
+    ok $bound, "an address is bound after $looked of them" or return;
     cmp_ok $bound->header('Retry-After') // 0, '>=', 1, 'Retry-After';
     is $bound->json->{code}, 'UNAVAILABLE', 'as when something is away';
     cmp_ok $looked, '>=', 2, 'but a few are looked at';
@@ -289,13 +315,10 @@ subtest 'a flood of bad signatures' => sub {
         my $token = $key{slow}->token('ES384', \%claims,
                                       header => { kid => 'slow-1' },
                                       $none{$what} ? () : (payload => 'x'));
-        my %from = (headers => [ 'X-Real-Ip' => '192.0.2.' . ++$address ]);
-        my ($status, $n) = (0, 0);
+        my ($bound, $n) = bound('192.0.2.' . ++$address, 3000,
+                                sub () { $token });
 
-        $status = get($nginx->port, '/', bearer => $token, %from)->status
-            until $status == 503 || ++$n == 3000;
-
-        is $status, 503, "tokens that are $what: an address is bound";
+        ok $bound, "tokens that are $what: an address is bound";
         cmp_ok $n, '>=', 2, 'after some';
     }
 

@@ -275,7 +275,9 @@ subtest 'changes of the configuration' => sub {
     $idp = idp();
 };
 
-unlike read_file($_), qr/eyJ[\w-]+\.eyJ/, 'no token in a log'
-    for glob test_dir . '/nginx-*/logs/error.log';
+my @logs = glob test_dir . '/nginx-*/error.log';
+
+is scalar @logs, 4, 'logs';
+unlike read_file($_), qr/eyJ[\w-]+\.eyJ/, 'no token in a log' for @logs;
 
 done_testing;

@@ -38,7 +38,7 @@ END
 
 my $user = user_token('user-secret-of-this-test-0123456789abcdef',
                       userId => 'alice');
-my %claims = (sub => 'concert', uid => 'alice', iat => time, exp => time + 60);
+my %claims = (sub => 'concert', uid => 'alice', iat => time, exp => time + 600);
 
 sub why ($token) {
     my $r = get($nginx->port, '/gate/', bearer => $user,

@@ -85,8 +85,16 @@ sub install () {
 
         local $ENV{PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD} = 1;
 
-        my ($status, $output) = run(qw(timeout 300 npm ci --ignore-scripts
-                                       --prefix), $to);
+        # there may be no answer at once
+
+        my ($status, $output);
+
+        for (1 .. 3) {
+            ($status, $output) = run(qw(timeout 300 npm ci --ignore-scripts
+                                        --prefix), $to);
+            last if !$status;
+        }
+
         croak "npm ci: $output" if $status;
 
         write_file("$to/installed", $wanted);
