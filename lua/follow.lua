@@ -75,7 +75,7 @@ local QUICK, SLOW, FASTER, FASTEST = 0.3, 7, 2.5, 300
 -- any case; the same near what was too much, how much faster each time there, and
 -- how fast at most; and from where to where that is
 local AHEAD, ANYHOW = 2, 30
-local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.7, 50
+local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.4, 30
 local BELOW, BEYOND = 0.85, 1.25
 
 local call = redis.call
@@ -123,18 +123,20 @@ end
 
 -- Of what is used of a limit, or of its peak where it is in force: what the
 -- backend is found to do.
-function f.cut_one(name, most, least, used, good, much)
+function f.cut_one(name, most, least, used, good, much, by)
   local limited, from = f[name] >= 0, most
   if limited then
     from = math.min(math.max(f[name], f[name .. '_peak']), most)
   elseif used > 0 then
     from = math.min(most, used)
   end
-  local peak = f.takes(name, good)
+  local peak = f.takes(name, good, limited and FEW or ENOUGH)
   if peak < 0 then
-    peak = BLIND * from
+    peak = (limited and TRUST or BLIND) * from
   elseif limited and not much then
     peak = TRUST * from
+  elseif limited then
+    peak = TRUST * from + by * (peak - TRUST * from)
   end
   peak = math.max(LEAST * from, math.min(peak, TRUST * from))
   f[name .. '_peak'] = math.floor(math.max(peak, least))
@@ -153,7 +155,7 @@ function f.less_one(name, least, inside, good, again, much, by)
   if f[name] < 0 then
     return
   end
-  local found = f.takes(name, good)
+  local found = f.takes(name, good, FEW)
   if much and found >= 0
      and (found < peak or name == 'rate' and f.cuts == 1)
   then
@@ -178,12 +180,13 @@ function f.down(two, busy, latency, why, delay)
     if ms < f.hold then
       return
     end
+    local by = math.min(1, (two.counted + two.waiting) / ENOUGH)
     if f.room and f.rate_most > 0 then
-      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, good, much)
+      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, good, much, by)
     end
     if f.users > 0 and f.threshold_most > 0 then
       f.cut_one('threshold', f.threshold_most, f.threshold_least, users, good,
-                much)
+                much, by)
     end
     f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, wait
     f.wait = wait
@@ -239,7 +242,7 @@ end
 -- It is too much no more: at least what came out meanwhile can be done, which a
 -- backend that stood still for a moment made up for.
 function f.make_up(busy)
-  local found = f.takes('rate', f.delivered(busy))
+  local found = f.takes('rate', f.delivered(busy), FEW)
   if f.rate >= 0 and found > f.rate_peak then
     local by = math.min(1, (busy.counted + busy.waiting) / ENOUGH)
     local peak = f.rate_peak + by * (found - f.rate_peak)
@@ -306,7 +309,8 @@ function f.grow_one(name, most, least, room, good)
   if f.near(name) then
     ahead, slow = PROBE, PROBED
   end
-  local to, shown = peak * (1 + f.growth / 1000 * room), f.takes(name, good)
+  local to = peak * (1 + f.growth / 1000 * room)
+  local shown = f.takes(name, good, FEW)
   if shown >= 0 then
     to = math.min(to, math.max(ahead * shown, peak * (1 + slow / 1000 * room)))
   end
@@ -383,7 +387,7 @@ end
 function f.find(two, by)
   local good = f.delivered(two)
   for _, name in ipairs({ 'rate', 'threshold' }) do
-    local found = f.takes(name, good)
+    local found = f.takes(name, good, FEW)
     if found >= 0 then
       local peak = f[name .. '_peak']
       f[name .. '_peak'] = math.floor(math.max(peak, peak + by * (found - peak)))

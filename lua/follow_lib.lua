@@ -179,12 +179,12 @@ function f.note_came(open)
 end
 
 -- What a limit can be where the backend answers so many a second; -1: not known.
-function f.takes(name, good)
+function f.takes(name, good, least)
   local used, came = f.let_in, f.came
   if name == 'threshold' then
     used, came = f.inside, f.asked_for
   end
-  if came < 1000 * ENOUGH or used <= 0 then
+  if came < 1000 * (least or ENOUGH) or used <= 0 then
     return -1
   end
   return TRUST * good * used / came
