@@ -91,7 +91,7 @@ local STATE = { 'at', 'rate', 'threshold', 'why', 'stopped', 'pause', 'trial',
                 'idle', 'cuts', 'before', 'usual', 'rate_best',
                 'threshold_best', 'rate_mark', 'threshold_mark', 'rate_over',
                 'threshold_over', 'held', 'wait',
-                'rate_held', 'threshold_held' }
+                'rate_held', 'threshold_held', 'cut_at' }
 
 local f = {}
 local kept = call('HMGET', KEY.follow, 'open', unpack(STATE))
@@ -148,6 +148,12 @@ function f.cut_one(name, most, least, used, good, much, by)
   f[name] = limited and f[name] or math.floor(from)
 end
 
+-- What was too much is so still, where it is known.
+function f.no_more(name, peak)
+  local over = f[name .. '_over']
+  return over > 0 and math.min(peak, over) or peak
+end
+
 -- It is too much still: what comes out now is what it can do; and once that is too
 -- much for as long as it takes to be done, less.
 function f.less_one(name, least, inside, good, again, much, by)
@@ -159,7 +165,7 @@ function f.less_one(name, least, inside, good, again, much, by)
   if much and found >= 0
      and (found < peak or name == 'rate' and f.cuts == 1)
   then
-    peak = math.min(peak + by * (found - peak), f[name .. '_over'])
+    peak = f.no_more(name, peak + by * (found - peak))
   end
   -- who is in stays in: until some have left it cannot be less
   if again and inside < 1.1 * f[name] then
@@ -246,7 +252,7 @@ function f.make_up(busy)
   if f.rate >= 0 and found > f.rate_peak then
     local by = math.min(1, (busy.counted + busy.waiting) / ENOUGH)
     local peak = f.rate_peak + by * (found - f.rate_peak)
-    f.rate_peak = math.floor(math.min(peak, f.rate_over))
+    f.rate_peak = math.floor(f.no_more('rate', peak))
     f.rate_mark = f.rate_peak
   end
 end
@@ -605,6 +611,7 @@ end
 
 function f.keep(...)
   local fields = {...}
+  f.cut_at = f.from
   for _, name in ipairs(STATE) do
     fields[#fields + 1] = name
     fields[#fields + 1] = f.int(f[name])
@@ -639,6 +646,12 @@ if f.at == 0 or f.at > us + 1000000 then
     f[name] = 0
   end
   f.rate, f.threshold = -1, -1
+end
+
+if f.cut_at ~= f.from then
+  -- a host of the version before has cut, which does not say from where
+  f.since, f.rate_over, f.threshold_over = f.from - 1, 0, 0
+  f.rate_mark, f.threshold_mark = f.rate_peak, f.threshold_peak
 end
 
 f.hear_host()
