@@ -76,7 +76,7 @@ local QUICK, SLOW, FASTER, FASTEST = 0.3, 7, 2.5, 300
 -- how fast at most; and from where to where that is
 local AHEAD, ANYHOW = 2, 30
 local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.4, 30
-local BELOW, BEYOND = 0.85, 1.25
+local BELOW, BEYOND, BEYOND_MANY = 0.85, 1.25, 1.8
 
 local call = redis.call
 
@@ -175,6 +175,11 @@ function f.less_one(name, least, inside, good, again, much, by)
   f[name .. '_mark'] = f[name .. '_peak']
 end
 
+-- How long it takes, at least, until what is let in less is seen.
+function f.done()
+  return f.come_long() and 2 * DONE or DONE
+end
+
 function f.down(two, busy, latency, why, delay)
   local much = why == LATENCY and (delay < 0 or delay > MUCH * ARG.latency)
   local users, good = f.users * 1000, f.delivered(two)
@@ -196,7 +201,7 @@ function f.down(two, busy, latency, why, delay)
     end
     f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, wait
     f.wait = wait
-    f.since, f.hold = ms - 1, ms + DONE
+    f.since, f.hold = ms - 1, ms + f.done()
     return
   end
 
@@ -210,7 +215,7 @@ function f.down(two, busy, latency, why, delay)
   f.less_one('rate', f.rate_least, 0, good, again, much, by)
   f.less_one('threshold', f.threshold_least, users, good, again, much, by)
   if again then
-    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + DONE, wait
+    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + f.done(), wait
   end
 end
 
@@ -298,10 +303,15 @@ function f.note_usual(median)
   return median / math.max(f.usual, 1)
 end
 
--- Whether a limit is near what was too much.
+-- Whether a limit is near what was too much: where visitors come for long, it is, far
+-- beyond, and on the way there.
 function f.near(name)
   local peak, mark = f[name .. '_peak'], f[name .. '_mark']
-  return f[name] >= 0 and peak > BELOW * mark and peak < BEYOND * mark
+  local below, beyond = BELOW, BEYOND
+  if f.come_long() then
+    below, beyond = 0, BEYOND_MANY
+  end
+  return f[name] >= 0 and peak > below * mark and peak < beyond * mark
 end
 
 -- No further than what was let in then is seen to be well now allows: near what
