@@ -216,16 +216,31 @@ function c.grow(since)
   end
 end
 
--- n of eight numbers came; those that were not called by the rate are charged
+-- n of these numbers came; those that were not called by the rate are charged
 -- now.
-function c.came(first, n)
-  local s = c.slot_of(first, first + 7)
+function c.came(first, last, n)
+  local s = c.slot_of(first, last)
   if s then
     local a = c.ages[c.age(v.us - s.at)]
     s.came = s.came + n
     a.came = a.came + n
-  elseif not c.by_hand(first, first + 7) then
+  elseif not c.by_hand(first, last) then
     c.credit = c.credit - n * 1000000
+  end
+end
+
+-- Of eight numbers those came; each is of its own slot, where few are called.
+function c.eight(first, bits)
+  local s = c.slot_of(first, first + 7)
+  if s and s.from <= first and s.to >= first + 7 then
+    c.came(first, first + 7, count[bits % 16] + count[math.floor(bits / 16)])
+    return
+  end
+  for n = first, first + 7 do
+    if bits % 2 == 1 then
+      c.came(n, n, 1)
+    end
+    bits = math.floor(bits / 2)
   end
 end
 
@@ -241,8 +256,7 @@ function c.take_field(field, bits, again)
     local n = bit.band(b, bit.bnot(h))
     if n > 0 then
       if not again then
-        c.came(field * BITS + (i - 1) * 8,
-               count[n % 16] + count[math.floor(n / 16)])
+        c.eight(field * BITS + (i - 1) * 8, n)
       end
       new = true
     end

@@ -75,8 +75,8 @@ local QUICK, SLOW, FASTER, FASTEST = 0.3, 7, 2.5, 300
 -- any case; the same near what was too much, how much faster each time there, and
 -- how fast at most; and from where to where that is
 local AHEAD, ANYHOW = 2, 30
-local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.7, 50
-local BELOW, BEYOND = 0.85, 1.25
+local PROBE, PROBED, PROBING, CAREFUL = 1.2, 20, 1.4, 30
+local BELOW, BEYOND, BEYOND_MANY = 0.85, 1.25, 1.8
 
 local call = redis.call
 
@@ -91,7 +91,7 @@ local STATE = { 'at', 'rate', 'threshold', 'why', 'stopped', 'pause', 'trial',
                 'idle', 'cuts', 'before', 'usual', 'rate_best',
                 'threshold_best', 'rate_mark', 'threshold_mark', 'rate_over',
                 'threshold_over', 'held', 'wait',
-                'rate_held', 'threshold_held' }
+                'rate_held', 'threshold_held', 'cut_at' }
 
 local f = {}
 local kept = call('HMGET', KEY.follow, 'open', unpack(STATE))
@@ -123,18 +123,20 @@ end
 
 -- Of what is used of a limit, or of its peak where it is in force: what the
 -- backend is found to do.
-function f.cut_one(name, most, least, used, good, much)
+function f.cut_one(name, most, least, used, good, much, by)
   local limited, from = f[name] >= 0, most
   if limited then
     from = math.min(math.max(f[name], f[name .. '_peak']), most)
   elseif used > 0 then
     from = math.min(most, used)
   end
-  local peak = f.takes(name, good)
+  local peak = f.takes(name, good, limited and FEW or ENOUGH)
   if peak < 0 then
-    peak = BLIND * from
+    peak = (limited and TRUST or BLIND) * from
   elseif limited and not much then
     peak = TRUST * from
+  elseif limited then
+    peak = TRUST * from + by * (peak - TRUST * from)
   end
   peak = math.max(LEAST * from, math.min(peak, TRUST * from))
   f[name .. '_peak'] = math.floor(math.max(peak, least))
@@ -146,6 +148,12 @@ function f.cut_one(name, most, least, used, good, much)
   f[name] = limited and f[name] or math.floor(from)
 end
 
+-- What was too much is so still, where it is known.
+function f.no_more(name, peak)
+  local over = f[name .. '_over']
+  return over > 0 and math.min(peak, over) or peak
+end
+
 -- It is too much still: what comes out now is what it can do; and once that is too
 -- much for as long as it takes to be done, less.
 function f.less_one(name, least, inside, good, again, much, by)
@@ -153,11 +161,11 @@ function f.less_one(name, least, inside, good, again, much, by)
   if f[name] < 0 then
     return
   end
-  local found = f.takes(name, good)
+  local found = f.takes(name, good, FEW)
   if much and found >= 0
      and (found < peak or name == 'rate' and f.cuts == 1)
   then
-    peak = math.min(peak + by * (found - peak), f[name .. '_over'])
+    peak = f.no_more(name, peak + by * (found - peak))
   end
   -- who is in stays in: until some have left it cannot be less
   if again and inside < 1.1 * f[name] then
@@ -165,6 +173,11 @@ function f.less_one(name, least, inside, good, again, much, by)
   end
   f[name .. '_peak'] = math.floor(math.max(peak, least))
   f[name .. '_mark'] = f[name .. '_peak']
+end
+
+-- How long it takes, at least, until what is let in less is seen.
+function f.done()
+  return f.come_long() and 2 * DONE or DONE
 end
 
 function f.down(two, busy, latency, why, delay)
@@ -178,16 +191,17 @@ function f.down(two, busy, latency, why, delay)
     if ms < f.hold then
       return
     end
+    local by = math.min(1, (two.counted + two.waiting) / ENOUGH)
     if f.room and f.rate_most > 0 then
-      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, good, much)
+      f.cut_one('rate', f.rate_most, f.rate_least, f.entering, good, much, by)
     end
     if f.users > 0 and f.threshold_most > 0 then
       f.cut_one('threshold', f.threshold_most, f.threshold_least, users, good,
-                much)
+                much, by)
     end
     f.why, f.cuts, f.growth, f.from, f.before = why, 1, 0, ms, wait
     f.wait = wait
-    f.since, f.hold = ms - 1, ms + DONE
+    f.since, f.hold = ms - 1, ms + f.done()
     return
   end
 
@@ -201,7 +215,7 @@ function f.down(two, busy, latency, why, delay)
   f.less_one('rate', f.rate_least, 0, good, again, much, by)
   f.less_one('threshold', f.threshold_least, users, good, again, much, by)
   if again then
-    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + DONE, wait
+    f.cuts, f.from, f.hold, f.before = f.cuts + 1, ms, ms + f.done(), wait
   end
 end
 
@@ -239,11 +253,11 @@ end
 -- It is too much no more: at least what came out meanwhile can be done, which a
 -- backend that stood still for a moment made up for.
 function f.make_up(busy)
-  local found = f.takes('rate', f.delivered(busy))
+  local found = f.takes('rate', f.delivered(busy), FEW)
   if f.rate >= 0 and found > f.rate_peak then
     local by = math.min(1, (busy.counted + busy.waiting) / ENOUGH)
     local peak = f.rate_peak + by * (found - f.rate_peak)
-    f.rate_peak = math.floor(math.min(peak, f.rate_over))
+    f.rate_peak = math.floor(f.no_more('rate', peak))
     f.rate_mark = f.rate_peak
   end
 end
@@ -289,10 +303,15 @@ function f.note_usual(median)
   return median / math.max(f.usual, 1)
 end
 
--- Whether a limit is near what was too much.
+-- Whether a limit is near what was too much: where visitors come for long, it is, far
+-- beyond, and on the way there.
 function f.near(name)
   local peak, mark = f[name .. '_peak'], f[name .. '_mark']
-  return f[name] >= 0 and peak > BELOW * mark and peak < BEYOND * mark
+  local below, beyond = BELOW, BEYOND
+  if f.come_long() then
+    below, beyond = 0, BEYOND_MANY
+  end
+  return f[name] >= 0 and peak > below * mark and peak < beyond * mark
 end
 
 -- No further than what was let in then is seen to be well now allows: near what
@@ -306,7 +325,8 @@ function f.grow_one(name, most, least, room, good)
   if f.near(name) then
     ahead, slow = PROBE, PROBED
   end
-  local to, shown = peak * (1 + f.growth / 1000 * room), f.takes(name, good)
+  local to = peak * (1 + f.growth / 1000 * room)
+  local shown = f.takes(name, good, FEW)
   if shown >= 0 then
     to = math.min(to, math.max(ahead * shown, peak * (1 + slow / 1000 * room)))
   end
@@ -383,7 +403,7 @@ end
 function f.find(two, by)
   local good = f.delivered(two)
   for _, name in ipairs({ 'rate', 'threshold' }) do
-    local found = f.takes(name, good)
+    local found = f.takes(name, good, FEW)
     if found >= 0 then
       local peak = f[name .. '_peak']
       f[name .. '_peak'] = math.floor(math.max(peak, peak + by * (found - peak)))
@@ -601,6 +621,7 @@ end
 
 function f.keep(...)
   local fields = {...}
+  f.cut_at = f.from
   for _, name in ipairs(STATE) do
     fields[#fields + 1] = name
     fields[#fields + 1] = f.int(f[name])
@@ -635,6 +656,12 @@ if f.at == 0 or f.at > us + 1000000 then
     f[name] = 0
   end
   f.rate, f.threshold = -1, -1
+end
+
+if f.cut_at ~= f.from then
+  -- a host of the version before has cut, which does not say from where
+  f.since, f.rate_over, f.threshold_over = f.from - 1, 0, 0
+  f.rate_mark, f.threshold_mark = f.rate_peak, f.threshold_peak
 end
 
 f.hear_host()

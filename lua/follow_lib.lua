@@ -14,6 +14,9 @@ local LONG = 500
 -- parts of a window, and bins of times
 local PARTS, BINS = 12, 128
 
+-- requests of a visitor from which on the last ones come much later
+local MANY = 4
+
 -- parts in which those who enter come to the backend
 local COMING = 3
 
@@ -147,8 +150,8 @@ function f.windows()
   return f.named(all), f.named(new), f.named(last), f.named(two), f.named(busy)
 end
 
--- How many enter a second, by the counter, which may call more than those who
--- come: smoothed over some decisions.
+-- How many enter a second, by the counter: smoothed over some decisions.  It may call
+-- more than those who come, but as fast as the rate in force come, which is told then.
 function f.note_entering(span)
   local entered = f.served - f.serving
   f.serving = f.served
@@ -179,15 +182,20 @@ function f.note_came(open)
 end
 
 -- What a limit can be where the backend answers so many a second; -1: not known.
-function f.takes(name, good)
+function f.takes(name, good, least)
   local used, came = f.let_in, f.came
   if name == 'threshold' then
     used, came = f.inside, f.asked_for
   end
-  if came < 1000 * ENOUGH or used <= 0 then
+  if came < 1000 * (least or ENOUGH) or used <= 0 then
     return -1
   end
   return TRUST * good * used / came
+end
+
+-- Whether visitors bring so many requests that they come for long.
+function f.come_long()
+  return f.let_in > 0 and f.came > MANY * f.let_in
 end
 
 -- How long, ms, who asks now will wait, where so many have waited for LONG: as many

@@ -59,6 +59,20 @@ subtest 'a tenth of it, and all again' => sub {
 };
 
 
+subtest 'few requests, and those whose turn it is take up to 2 s to come' => sub {
+    my $told = site(rate => 40, come => 46, capacity => 96, base => 50, gap => 300,
+                    lag => 2000, seed => $seed + 1)
+               ->phases({ for => 15 }, { for => 90, capacity => 10 });
+    my @then = $told->{phases}[1]{seconds}->@[45 .. 89];
+    my ($least, $most) = (sort { $a <=> $b } map { $_->{limit} } @then)[0, -1];
+
+    cmp_ok $least, '>', 3.3, 'two thirds of what it takes, at least';
+    cmp_ok $most, '<', 6.7, 'nor a third more than it does';
+    my @late = grep { $_ > 1000 } map { $_->{times}->@* } @then;
+    cmp_ok scalar @late, '<', 0.1 * 450, 'hardly any answer takes long';
+};
+
+
 subtest 'nothing, and again' => sub {
     my $told = site->phases({ for => 15 }, { for => 20, capacity => 0 },
                             { for => 35, capacity => 240 });

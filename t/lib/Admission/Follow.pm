@@ -9,6 +9,9 @@ use v5.36;
 use Admission::Scripts;
 use Admission::Test;
 
+# of the version before, whose hosts do not tell how many requests wait
+my $BEFORE = root . '/t/host/follow_before.lua';
+
 my %LIST = map { ($_ => [ Admission::Scripts::listed(follow => $_) ]) }
            qw(keys args reply);
 
@@ -37,9 +40,19 @@ sub new ($class, $redis, %opt) {
     return $self->forget;
 }
 
-# Another host, and this one without what it knew.
+# Another host, one of the version before, and this one without what it knew.
 
 sub other ($self) { return (bless { %$self }, ref $self)->forget }
+
+sub before ($self) {
+    my $text = read_file($BEFORE);
+    $text = $self->{edit}->($text) if $self->{edit};
+
+    my $host = $self->other;
+    $host->{sha} = $self->{redis}->cmd('SCRIPT', 'LOAD', $text);
+    $host->{args} = [ grep { $_ ne 'waiting' } $LIST{args}->@* ];
+    return $host;
+}
 
 sub forget ($self) {
     $self->{known} = { rate => -1, limit => -1 };
@@ -141,7 +154,7 @@ sub call ($self, %opt) {
 
     my $reply = $self->{redis}->cmd(
         'EVALSHA', $self->{sha}, scalar $LIST{keys}->@*,
-        (map { $self->key($_) } $LIST{keys}->@*), @arg{ $LIST{args}->@* });
+        (map { $self->key($_) } $LIST{keys}->@*), @arg{ ($self->{args} // $LIST{args})->@* });
 
     my %answer;
     @answer{ $LIST{reply}->@* } = @$reply;

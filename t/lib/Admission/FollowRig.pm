@@ -253,7 +253,7 @@ sub page ($self, $port, $headers, $then) {
     });
 }
 
-# Time goes on, s: { good, entered, p95, limit, why } of each.
+# Time goes on, s: { good, entered, p95, times, limit, stopped } of each.
 
 sub go ($self, $seconds, $each = sub ($is) { }) {
     my @told;
@@ -317,7 +317,7 @@ sub told ($self) {
                                              'follow_trial')->@*;
     my @times = sort { $a <=> $b } $self->{times}->@*;
     my %is = (good => $self->{good}, entered => $self->{entered} // 0,
-              p95 => @times ? $times[ 0.95 * @times ] : 0,
+              p95 => @times ? $times[ 0.95 * @times ] : 0, times => \@times,
               limit => defined $rate && $rate >= 0 ? $rate / 1000
                                                    : $self->{rate},
               stopped => ($trial // -1) >= 0 ? 1 : 0);

@@ -298,7 +298,8 @@ sub run ($self, $seconds) {
     my $limit = $self->{answer} ? $self->{answer}{rate} : -1;
 
     my @times = sort { $a <=> $b } $self->{times}->@*;
-    return { good => $self->{good},
+    return { good => $self->{good}, times => \@times,
+             level => $most / $self->{requests},
              most => $most * (1 - $self->{failing}) * $seconds,
              entered => $self->{entered} / $seconds,
              p95 => @times ? $times[ 0.95 * @times ] : 0,
@@ -307,10 +308,45 @@ sub run ($self, $seconds) {
 }
 
 
+# The first second from which on that was so of five seconds; none: it never was.
+
+sub since ($is, @seconds) {
+    for my $from (0 .. @seconds - 5) {
+        return $from if !grep { !$is->($_->{limit} / $_->{level}) }
+                         @seconds[$from .. $from + 4];
+    }
+    return;
+}
+
+# From when on the limit was no more than a fifth above what the capacity allows, s, and
+# from when on within a fifth of it, none: it never was; and of what was so since: the
+# 95th percentile, ms; the largest swing around the mean; and the share of the time in
+# which it was more than a fifth.
+
+sub settled (@seconds) {
+    return if grep { !$_->{level} } @seconds;
+
+    my $down = since(sub ($of) { $of <= 1.2 }, @seconds);
+    my $since = since(sub ($of) { $of >= 0.8 && $of <= 1.2 }, @seconds);
+
+    return (down => $down) if !defined $since;
+
+    my @then = @seconds[$since .. $#seconds];
+    my @times = sort { $a <=> $b } map { $_->{times}->@* } @then;
+    my $mean = 0;
+    $mean += $_->{limit} / @then for @then;
+    my @swings = sort { $a <=> $b } map { abs($_->{limit} / $mean - 1) } @then;
+
+    return (down => $down, settled => $since,
+            late => @times ? $times[ 0.95 * @times ] : 0, swing => $swings[-1],
+            beyond => grep({ $_ > 0.2 } @swings) / @swings);
+}
+
+
 # What is told of a run of phases, { for => s, and what changes then, kill => host }:
 # goodput in all; and of each phase of 30 s and more how the limit was in its last
 # 15 s, at least, on average, and at most, and the 95th percentile, ms, of most of its
-# last 20.
+# last 20; and what settled() says.
 
 sub phases ($self, @phases) {
     my ($good, $most, @told) = (0, 0);
@@ -338,6 +374,7 @@ sub phases ($self, @phases) {
             $sum += $_ for @limits;
             @is{qw(least mean most p95)} = ($limits[0], $sum / 15, $limits[-1],
                                             $late[ 0.9 * @late ]);
+            %is = (%is, settled(@seconds));
         }
         push @told, \%is;
     }
@@ -372,6 +409,9 @@ our @CASES = (
     [ 'stands still',      {}, { for => 30 }, { for => 1, capacity => 0 },
                            { for => 29, capacity => 240 } ],
     [ 'half, slow to come', { lag => 2000 }, { for => 40 },
+                           { for => 60, capacity => 120 },
+                           { for => 60, capacity => 240 } ],
+    [ 'half do not come',  { gone => 0.5, come => 230 }, { for => 40 },
                            { for => 60, capacity => 120 },
                            { for => 60, capacity => 240 } ],
     [ 'a tenth, deaf',     { deaf => 1 }, { for => 40 },
