@@ -50,6 +50,11 @@ local SLOT, TURN, ASK = 400000, 30000000, 1000000
 -- numbers that are taken to have come, all of them, before anything is known
 local PRIOR = 3
 
+-- of an age that is seen: for how many s as many passed through it as by the
+-- rate, since those called first ask more often; the age up to which who asks
+-- often has; and which part came, at least, if some did
+local SEEN, OFTEN, SOME = 1.5, 4, 0.05
+
 -- s since the call, between which it is looked at how many come; and us in
 -- which that fades
 local AGES = { 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30 }
@@ -304,18 +309,43 @@ function c.set(n)
        .. string.sub(bits, i + 1))
 end
 
+-- Which part of those who were called is taken to come at ages that are not seen
+-- yet: as many a second as did of late, once some came, and an age was seen at
+-- which who asks often has; all, before.
+function c.to_come(most)
+  local came, enough = 0, SEEN * v.rate_in_force()
+  for i, a in ipairs(c.ages) do
+    if a.n < enough then
+      local low, recent = AGES[i], PRIOR / enough
+      if low < OFTEN or low > most or came < SOME then
+        return 1
+      end
+      for j = i - 1, 1, -1 do
+        if AGES[j] < low - 2 then
+          break
+        end
+        recent = recent + c.ages[j].came / c.ages[j].n
+      end
+      return math.min(1, recent / 2 * (most + 1 - low))
+    end
+    came = came + a.came / (a.n + PRIOR)
+  end
+  return 1
+end
+
 -- How many come of those who are called and there, and of all numbers, as
--- people of each age do now, and up to which age that is known.  Of ages not
--- seen yet all are taken to come, once people who are called at so many a
--- second have asked again.
+-- people of each age do now, and up to which age that is known.  Those who are
+-- to come at ages not seen yet are taken to, once people who are called at so
+-- many a second have asked again.
 function c.learn(rate)
   local most = math.max(2, 5 - 500 / rate, 10 - 2000 / rate, 15 - 10000 / rate)
+  local to_come = PRIOR * c.to_come(most)
   local p, of_all = 0, 0
   c.sums = { 0 }
   for i, a in ipairs(c.ages) do
     local low, high = AGES[i], AGES[i + 1]
     local prior = math.max(0, math.min(high, most + 1) - math.max(low, most))
-    local came = a.came + PRIOR * prior
+    local came = a.came + to_come * prior
     p = p + came / (a.n + PRIOR)
     of_all = of_all + came / (a.all + PRIOR)
     c.sums[i + 1] = of_all

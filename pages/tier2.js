@@ -49,6 +49,7 @@ start({
     }
 
     if (body.status === "queued") {
+      const known = joined;
       joined = true;
       rejoins = 0;
       if (body.place) save("place", body.place);
@@ -65,7 +66,7 @@ start({
         ]
       });
       leavable();
-      next(body.nextPoll);
+      (known ? next : spread)(body.nextPoll);
       return true;
     }
 

@@ -62,8 +62,8 @@ sub seconds ($self) { return ($self->{us} - BEGIN_US) / 1e6 }
 
 
 # n more tickets.  What becomes of each is what $visitor->($number) says: undef,
-# nobody holds it, or { every (s between polls when called, 2), leaves, back (s from
-# now on) }
+# nobody holds it, or { every (s between polls when called, 2), told (it asks by
+# nextPoll alone), leaves, back (s from now on) }
 
 sub take ($self, $n, $visitor) {
     my $first = $self->{host}[0]{room}->assign($n)->{result} or die 'no tickets';
@@ -218,8 +218,32 @@ sub called ($self, $to) {
         next if $v->{gone};
         my $passed = grep { $number >= $_->[0] && $number <= $_->[1] }
                      $self->{gaps}->@*;
-        $self->due(rand $v->{every}, $passed ? 'back' : 'comes', $number);
+        $self->due($v->{told} ? $self->asks_in($number) : rand $v->{every},
+                   $passed ? 'back' : 'comes', $number);
     }
+}
+
+# in how many s somebody asks again who goes by nextPoll alone
+
+sub asks_in ($self, $number) {
+    my $at = $self->{taken}[$number];
+    my $next = rand next_poll($number);
+
+    while (($at += 1e6 * $next) < $self->{us}) {
+        $next = next_poll($number - $self->served_at($at));
+    }
+    return ($at - $self->{us}) / 1e6;
+}
+
+sub served_at ($self, $us) {
+    my $trail = $self->{trail};
+    my ($low, $high) = (0, scalar @$trail);
+    while ($low < $high) {
+        my $middle = int(($low + $high) / 2);
+        if ($trail->[$middle][1] > $us) { $high = $middle }
+        else { $low = $middle + 1 }
+    }
+    return $low ? $trail->[$low - 1][0] : 0;
 }
 
 # the lowest that ask, of whom those who asked once are soon forgotten

@@ -157,7 +157,7 @@ ok +(wait_until {
 SKIP: {
     skip 'nothing of NGINX is run here: once is enough', 1 if sanitized;
 
-    # and of a few people, of whom a tenth are three
+    # whose people leave and come back; and of a few, of whom a tenth are three
 
     for my $crowds ([ 300, 3000 ], [ 4000, 30 ], [ 4000, 60 ]) {
         my ($status, $output) = run(root . '/bench/estimates/run', @$crowds, 1);
@@ -165,6 +165,7 @@ SKIP: {
         is $status, 0, "the simulation runs $people" or diag $output;
 
         my @tenths = map { [ split ] } split /\n/, $output;
+        my (undef, $off, $worst, $rises) = (pop @tenths)->@*;
         is @tenths, 10, 'tenths of the line';
 
         cmp_ok $_->[1], '>=', 75,
@@ -172,6 +173,8 @@ SKIP: {
             for @tenths;
         cmp_ok $_->[1], '<=', 90, "and $_->[1] by a range no wider than that"
             for @tenths;
+        cmp_ok $off, '<=', 0.1, "and as many are ahead, at worst $worst % off";
+        cmp_ok $rises, '>', 0, 'which is told to go up to nobody';
     }
 }
 
