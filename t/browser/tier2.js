@@ -222,7 +222,9 @@ async function failures(visitor) {
 }
 
 
-// Sleep, a background tab, and history, as far as a page sees of them.
+// Sleep, a background tab, and history, as far as a page sees of them.  Who joined
+// asks first at any moment until it is told to, here in the middle, and then no
+// earlier than that.
 
 async function waking(visitor) {
     await fill("waking", "ann", "ben");
@@ -238,7 +240,19 @@ async function waking(visitor) {
             hidden = value;
             document.dispatchEvent(new Event("visibilitychange"));
         };
+
+        const set = window.setTimeout;
+
+        Math.random = () => .5;
+        window.timers = [];
+        window.setTimeout = (what, ms, ...rest) => {
+            window.timers.push(Math.round(ms / 1000));
+            return set(what, ms, ...rest);
+        };
     });
+
+    const timer = async seconds => until(() => page.evaluate(
+        value => window.timers.includes(value), seconds));
 
     await page.route("**/api/queue/**", async route => {
         const response = await route.fetch();
@@ -249,6 +263,7 @@ async function waking(visitor) {
 
     await page.goto(config.site + queue("waking"));
     await shows(page, "#number", /^1$/, "nextPoll 60: waits");
+    ok(await timer(33), "who joined asks the first time at any moment until then");
 
     let before = context.calls("/api/queue/");
 
@@ -259,9 +274,13 @@ async function waking(visitor) {
     await sleep(.5);
     is(context.calls("/api/queue/"), before, "going away asks nothing");
 
-    await page.evaluate(() => { hide(false); });
+    await page.evaluate(() => {
+        window.timers = [];
+        hide(false);
+    });
     await until(() => context.calls("/api/queue/") > before);
     is(context.calls("/api/queue/"), before + 1, "coming back asks at once");
+    ok(await timer(66), "and then not before it is told to");
 
     before++;
     await sleep(1.5);
