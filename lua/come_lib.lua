@@ -514,6 +514,12 @@ function c.call_there(credit)
       to, n = math.min(after, v.next), n + (after <= v.next and 1 or 0)
       gap, after = c.gap(to)
     end
+    if not gap and to < v.next and after - v.serving > left
+       and c.worth(after - v.serving, n + 1) <= want
+    then
+      -- not all at once: there are none up to the next one
+      to = math.max(to, v.serving + left)
+    end
     if to > v.serving then
       c.call(to, n)
     end

@@ -658,10 +658,13 @@ if f.at == 0 or f.at > us + 1000000 then
   f.rate, f.threshold = -1, -1
 end
 
-if f.cut_at ~= f.from then
-  -- a host of the version before has cut, which does not say from where
-  f.since, f.rate_over, f.threshold_over = f.from - 1, 0, 0
+if f.cut_at ~= f.from and f.since ~= f.from - 1 then
+  -- a host of a version before has cut, which does not say from where: no more
+  -- than may be; of hosts between some would take 0 for the most there is
+  f.bounds()
+  f.rate_over, f.threshold_over = f.rate_most, f.threshold_most
   f.rate_mark, f.threshold_mark = f.rate_peak, f.threshold_peak
+  f.since = f.from - 1
 end
 
 f.hear_host()

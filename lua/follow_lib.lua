@@ -193,9 +193,10 @@ function f.takes(name, good, least)
   return TRUST * good * used / came
 end
 
--- Whether visitors bring so many requests that they come for long.
+-- Whether visitors bring so many requests that they come for long.  A room that is
+-- off lets nobody in, which says nothing.
 function f.come_long()
-  return f.let_in > 0 and f.came > MANY * f.let_in
+  return f.room and f.let_in > 0 and f.came > MANY * f.let_in
 end
 
 -- How long, ms, who asks now will wait, where so many have waited for LONG: as many

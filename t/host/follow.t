@@ -485,6 +485,25 @@ subtest 'tier 2: never more than may be, and in order' => sub {
 };
 
 
+subtest 'a room that is off says nothing of how many requests users bring' => sub {
+    my $host = begin(rate => 5, threshold => 100);
+    my $room = room(rate => 5);
+    my $queue = queue(threshold => 100, active_ttl => 1e9, session_max => 1e9);
+
+    $room->admin('activate');
+    $room->assign(10_000);
+    seconds(10, $host, sub { $room->step; requests($host, 5, @FAST) });
+    $room->admin('deactivate');
+
+    $queue->ask("in-$_") for 1 .. 50;
+    seconds(20, $host, sub { requests($host, 25, @FAST) });
+    seconds(3, $host, sub { requests($host, 25, @SLOW) });
+
+    my ($from, $hold) = $redis->cmd('HMGET', '{e}:follow', qw(from hold))->@*;
+    is $hold - $from, 5000, 'it is looked at again after as long as ever';
+};
+
+
 subtest 'hosts' => sub {
     my $one = begin;
     my $two = $one->other;

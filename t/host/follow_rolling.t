@@ -37,6 +37,13 @@ sub site ($in_turn, @before) {
     my $at = 0;
     $site->{wrong} = [];
     $site->{answered} = sub ($of) {
+        my ($cut, $seen, $cuts, $rate, $over) = map { $_ // 0 } $redis->cmd('HMGET',
+            $site->{new}->key('follow'), qw(from cut_at cuts rate rate_over))->@*;
+
+        # while it is too much, scripts of between take 0 for what it says
+        push $site->{wrong}->@*, "$rate a second, of $over"
+            if $cut == $seen && $cuts > 0 && $rate > 0 && $over == 0;
+
         $site->{follow}->@[0, 1] = $site->{follow}->@[1, 0]
             if $in_turn && $of->{at} > $at;
         $at = $of->{at};

@@ -38,4 +38,22 @@ for my $of (1, 0.5) {
     cmp_ok scalar keys %came, '>', 25 * $RATE, "$what: by the rate, they do";
 }
 
+# Some numbers in a row of nobody who is there, fewer than are passed over at once, and
+# more than may be called at a time by such a rate.
+
+for my $rate (1, 2) {
+    $redis->flushall;
+    my $crowd = Admission::Comers->new($redis, rate => $rate, there => 1);
+    my @hole = (10 * $rate + 1 .. 10 * $rate + 25);
+    my $n = $hole[-1] + 10 * $rate;
+    my %gone = map { ($_ => 1) } @hole;
+
+    $crowd->take($n, sub ($number) { $gone{$number} ? undef : {} });
+    $crowd->run(60);
+
+    is scalar(grep { $_->[2] == 0 } $crowd->{come}->@*), $n - @hole,
+       "$rate a second: who is behind people who went has the turn as well";
+    is_deeply $crowd->{wrong}, [], "$rate a second: the counter does not go back";
+}
+
 done_testing;
