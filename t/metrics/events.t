@@ -230,7 +230,11 @@ subtest 'fewer names by a reload, none at all' => sub {
         $m = metrics($nginx->port);
         keys %{ $m->all('event_queue_joins_total') } == 2
     } 10), 'one');
-    is(join("\n", $m->fallen($before)), '', 'nothing fell');
+
+    # the busiest may have taken the name over meanwhile: it begins anew
+    my @fallen = grep { !/^nginx_admission_event_\w+,event="[^"]+": \d+, 0\z/ }
+                 $m->fallen($before);
+    is(join("\n", @fallen), '', 'nothing fell');
 
     $nginx->reload(server => $site->server =~ s/events=3/events=0/r);
     ok((wait_until {
