@@ -93,20 +93,25 @@ sub start_backend ($self) {
 
     Admission::Test::register(Admission::Process->start(
         name => "backend-$port",
-        code => sub { serve($listen, $self->{capacity}, $self->{base}) }));
+        code => sub { serve($listen, $self->@{qw(capacity base)}) }));
     close $listen;
 }
 
-# What it takes from now on, a second.
+# What it takes from now on, a second; base: how long an answer takes at least, s,
+# failing: the share of answers that are a 500.
 
-sub capacity ($self, $capacity) {
+sub capacity ($self, $capacity, %opt) {
+    my $base = $opt{base} // $self->{base};
+    my $failing = $opt{failing} // 0;
+
     $self->{capacity} = $capacity;
-    return Admission::HTTP::get($self->{port}, "/capacity/$capacity")->status;
+    return Admission::HTTP::get(
+        $self->{port}, "/takes/$capacity/$base/$failing")->status;
 }
 
 # Answers in the order in which requests came, so many a second.
 
-sub serve ($listen, $capacity, $base) {
+sub serve ($listen, $capacity, $base, $failing = 0) {
     local $SIG{PIPE} = 'IGNORE';
 
     my $select = IO::Select->new($listen);
@@ -133,8 +138,8 @@ sub serve ($listen, $capacity, $base) {
             next if $bytes{$socket} !~ /\r\n\r\n/;
             $select->remove($socket);
 
-            if (delete($bytes{$socket}) =~ m{^GET /capacity/([\d.]+)}) {
-                $capacity = $1;
+            if (delete($bytes{$socket}) =~ m{^GET /takes/([\d./]+)}) {
+                ($capacity, $base, $failing) = split '/', $1;
                 syswrite $socket, "HTTP/1.0 200 OK\r\n\r\n";
                 next;
             }
@@ -152,7 +157,9 @@ sub serve ($listen, $capacity, $base) {
 
         while (@leaving && $leaving[0][0] <= $now) {
             my (undef, $socket) = (shift @leaving)->@*;
-            syswrite $socket, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
+            my $status = rand() < $failing ? '500 Error' : '200 OK';
+            syswrite $socket,
+                     "HTTP/1.0 $status\r\nContent-Length: 2\r\n\r\nok";
             close $socket;
         }
     }
