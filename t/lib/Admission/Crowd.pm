@@ -303,9 +303,10 @@ sub look ($self) {
     # who left, which Redis has forgotten, is in again until the slot ends: nobody
     # holds it; without a loss there is no such user
 
-    my $left = grep { ($self->{user}{$_}{state} // '') =~ /^(?:left|done)$/ }
-               keys $seen->{active}->%*;
-    $left = 0 if !$self->{lossy};
+    my $left = grep {
+        my $user = $self->{user}{$_} // {};         # others may be in as well
+        $self->{lossy} && ($user->{state} // '') =~ /^(?:left|done)$/
+    } keys $seen->{active}->%*;
 
     $self->violation("$active active, $left of whom had left")
         if $active - $left > $self->{threshold};
