@@ -219,9 +219,15 @@ ngx_adm_redis_write(ngx_adm_redis_conn_t *conn)
 
     if (ngx_adm_redis_write_out(conn) != NGX_OK) {
 
-        /* Redis may have said why before it closed the connection */
+        /*
+         * Redis may have said why before it closed the connection.  An end
+         * that the write met first, epoll has not told of: without the mark
+         * NGINX's recv() would not ask the socket.
+         */
 
         serial = conn->serial;
+
+        conn->connection->read->pending_eof = 1;
 
         ngx_adm_redis_read(conn);
 

@@ -7,6 +7,7 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use Admission::Certs;
+use Admission::FakeRedis;
 use Admission::HTTP;
 use Admission::Nginx;
 use Admission::Redis;
@@ -28,6 +29,8 @@ my %url = (
 for my $what (sort keys %url) {
     subtest $what => sub { bursts($what, $url{$what}) };
 }
+
+subtest 'a reset that the write meets first' => \&write_meets_reset;
 
 done_testing;
 
@@ -125,6 +128,58 @@ sub bursts ($what, $url) {
     is_deeply $answers->(), { '200 "few";r=2' => $clients }, 'and answers all';
     is_deeply $charged->(), { 1 => $clients }, 'each once';
 
+    $nginx->quit;
+}
+
+
+# A turn of the event loop is told of 512 events at most: of so many requests,
+# which write before it is told of the end of the connection.
+
+sub write_meets_reset () {
+    my ($go, $gone) = map { test_dir . "/reset-$_" } qw(go gone);
+
+    my $fake = Admission::FakeRedis->start(sub ($c) {
+        return $c->hang if $c->number > 1;
+
+        $c->command;
+        wait_until { -e $go } 60;
+        $c->reset;
+        write_file($gone, '');
+    });
+
+    my $nginx = Admission::Nginx->start(
+        connections => 4096,
+        http        => "admission_zone a:4m;\n"
+                       . "admission_redis ${\ $fake->url} timeout=30s;",
+        server      => <<~'END');
+            location / { empty_gif;
+                         admission_rate_limit few rate=3r/h key=$arg_k; }
+            END
+
+    my ($worker) = $nginx->worker_pids;
+    my @clients = map { Admission::HTTP->connect($nginx->port) } 0 .. $clients;
+    my $send = sub ($n) {
+        $clients[$n]->send(Admission::HTTP::compose('GET', "/?k=$n"));
+    };
+
+    $send->(0);
+    ok +(wait_until { $fake->commands } 20), 'a call is on its way';
+
+    kill STOP => $worker;
+    ok +(wait_until { state_of($worker) eq 'T' } 20), 'the worker stands still';
+    $send->($_) for 1 .. $clients;
+    write_file($go, '');
+    ok +(wait_until { -e $gone } 20), 'the connection is reset';
+    kill CONT => $worker;
+
+    ok +(wait_until { $nginx->error_log =~ /redis \S+ down/ } 20),
+        'the log says so';
+    like $nginx->error_log,
+         qr/down: connection closed by Redis/, 'and that it was Redis';
+    is $clients[0]->response->status, 200, 'a limit is judged by this host';
+
+    $_->close for @clients;
+    $fake->stop;
     $nginx->quit;
 }
 
