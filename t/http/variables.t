@@ -273,7 +273,7 @@ sub told ($event, $user = '') {
 
 # ---- with one part of a configuration and nothing else
 
-my $url = $redis->url;
+my $url = $redis->url . ' timeout=' . 5 * slow . 's';
 my $dead = 'redis://127.0.0.1:' . free_port;
 
 my $named = 'admission_events { default threshold=1; concert threshold=1; }';
