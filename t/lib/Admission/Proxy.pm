@@ -5,6 +5,8 @@
 #     $proxy->delay(0.5);
 #     $proxy->lead($other->port);      # connections made from now on
 #     $proxy->cut;                     # those that are there
+#     $proxy->stand;                   # nothing goes through until
+#     $proxy->go;
 #
 # The delay is that of a round trip, in seconds, half of it each way; making a
 # connection takes none.  It is that of when bytes come, and never lets any
@@ -52,6 +54,19 @@ sub port ($self) { return $self->{port} }
 sub delay ($self, $seconds) { $self->tell(delay => $seconds) }
 sub lead ($self, $port)     { $self->tell(to => $port) }
 sub cut ($self)             { $self->tell(cuts => $self->{state}{cuts} + 1) }
+
+sub stand ($self) {
+    $self->{process}->signal('STOP');
+
+    my $stat = "/proc/${\ $self->{process}->pid}/stat";
+
+    Admission::Test::wait_until {
+        Admission::Test::read_file($stat) =~ /.*\) T /
+    } 20
+        or die 'a proxy does not stand still';
+}
+
+sub go ($self) { $self->{process}->signal('CONT') }
 
 sub tell ($self, %state) {
     $self->{state} = { $self->{state}->%*, %state };
