@@ -5,9 +5,10 @@
  * Crowds that wait in a line, leave and come back, and what they are told by
  * src/base/forecast.c, which is compiled into this: prints, for each tenth of
  * the line, how many of 100 whose wait was forecast waited within the range,
- * less, and more; then of 100 polls how many were told that 5 % more or fewer
- * are ahead than are, by how much the worst was off, in percent, and how often
- * somebody was told of no more than before only since the client tells that.
+ * less, and more, and the standard error of the first, as one of each crowd is
+ * asked; then of 100 polls how many were told that 5 % more or fewer are ahead
+ * than are, by how much the worst was off, in percent, and how often somebody
+ * was told of no more than before only since the client tells that.
  *
  * Who counts is who hosts know of: who polled within twice the time after
  * which the next one is due, and has not said to leave, as half of those do
@@ -15,10 +16,11 @@
  * matter.  t/room/there_crowd.t has it by the scripts of the module.
  *
  * Each crowd goes its own way: how many pass a second wanders about (by up to
- * 40 % and over half a minute to a quarter of an hour), some who are called do
- * not come so that others are called in their place, and people lose patience
- * after 5 minutes to 2 hours on average, or never do; up to a third of those
- * who left come back to their number.  The line moves by seconds.
+ * 40 % and over half a minute to a quarter of an hour, or as ways[] has it),
+ * some who are called do not come so that others are called in their place, and
+ * people lose patience after 5 minutes to 2 hours on average, or never do; up to
+ * a third of those who left come back to their number.  The line moves by
+ * seconds.
  */
 
 
@@ -32,15 +34,26 @@
 
 
 #define TENTHS  10
-#define WARM    240                      /* s: of the line, until it is asked */
+#define WARM    240                      /* s: of the line, until it is asked,
+                                            if nothing else is told */
 #define KNOWN   30                       /* s, until all have polled */
 #define FEW     1000
+
+
+/* how the rate of a crowd wanders */
+typedef struct {
+    char    *name;
+    double   from;                       /* s, in which it does, */
+    double   to;
+    enum { STEADY, DRIFTS, SWINGS } as;
+} way_t;
 
 
 typedef struct {
     double   rate;                       /* of those who come */
     double   wanders;                    /* standard deviation of its log */
     double   slow;                       /* s, in which it does */
+    double   x;                          /* where it is */
     double   comes;                      /* share of those called */
     double   leaves;                     /* of those there, a second */
     double   back;                       /* of those gone, a second */
@@ -55,6 +68,19 @@ typedef struct {
     int32_t  told;                       /* how many are ahead */
     char     there;
 } person_t;
+
+
+static way_t  ways[] = {
+    { "any", 30, 900, DRIFTS },
+    { "steady", 30, 900, STEADY },
+    { "quick", 10, 60, DRIFTS },
+    { "middle", 60, 300, DRIFTS },
+    { "slow", 600, 3600, DRIFTS },
+    { "swings", 120, 7200, SWINGS }
+};
+
+static way_t    *way = ways;
+static long      warm = WARM;
 
 
 /* chance is apart for what happens, and for when they ask */
@@ -179,24 +205,53 @@ second(crowd_t *c, person_t *line, long serving, long people, long t)
 
 
 static void
+begin(crowd_t *c, long people)
+{
+    c->rate = (double) people / (1200 + 4800 * chance());
+    c->wanders = 0.1 + 0.3 * chance();
+    c->slow = way->from * pow(way->to / way->from, chance());
+    c->comes = 0.3 + 0.7 * chance();
+    c->leaves = (chance() < 0.25) ? 0 : 1 / (300 * pow(24, chance()));
+    c->back = c->leaves * chance() / 3;
+
+    c->wanders *= (way->as != STEADY);
+}
+
+
+/* how many come in that second */
+
+static double
+come(crowd_t *c, long t)
+{
+    double  f;
+
+    if (way->as == SWINGS) {
+        f = 6.283185307179586 * ((double) t / c->slow + c->x);
+
+        return c->rate * exp(1.414213562373095 * c->wanders * sin(f));
+    }
+
+    f = exp(-1 / c->slow);
+    c->x = c->x * f + c->wanders * sqrt(1 - f * f) * normal();
+
+    return c->rate * exp(c->x);
+}
+
+
+static void
 crowd(long people)
 {
     long             i, k, t, serving, served, ahead, known, left, stood;
     long             tries;
     long             at[TENTHS];
-    double           x, credit, f;
+    double           credit;
     crowd_t          c;
     int64_t          rate;
     person_t        *line;
     ngx_adm_pace_t   pace;
     ngx_adm_range_t  range[TENTHS];
 
-    c.rate = (double) people / (1200 + 4800 * chance());
-    c.wanders = 0.1 + 0.3 * chance();
-    c.slow = 30 * pow(30, chance());
-    c.comes = 0.3 + 0.7 * chance();
-    c.leaves = (chance() < 0.25) ? 0 : 1 / (300 * pow(24, chance()));
-    c.back = c.leaves * chance() / 3;
+    begin(&c, people);
 
     line = calloc((size_t) people, sizeof(person_t));
 
@@ -209,11 +264,10 @@ crowd(long people)
 
     memset(&pace, 0, sizeof(pace));
 
-    x = c.wanders * normal();
+    c.x = (way->as == SWINGS) ? chance() : c.wanders * normal();
     credit = 0;
     serving = 0;
     stood = people;
-    f = exp(-1 / c.slow);
 
     for (k = 0; k < TENTHS; k++) {
         at[k] = -1;
@@ -225,8 +279,7 @@ crowd(long people)
         left = stood - known;
         stood = known;
 
-        x = x * f + c.wanders * sqrt(1 - f * f) * normal();
-        credit += c.rate * exp(x);
+        credit += come(&c, t);
 
         while (credit >= 1 && serving < people) {
 
@@ -245,14 +298,14 @@ crowd(long people)
         for (k = 0; k < TENTHS; k++) {
             if (at[k] >= 0 && at[k] < serving) {
                 asked[k]++;
-                within[k] += (t - WARM >= range[k].low
-                              && t - WARM <= range[k].high);
-                less[k] += (t - WARM < range[k].low);
+                within[k] += (t - warm >= range[k].low
+                              && t - warm <= range[k].high);
+                less[k] += (t - warm < range[k].low);
                 at[k] = people;
             }
         }
 
-        if (t != WARM) {
+        if (t != warm) {
             continue;
         }
 
@@ -290,22 +343,32 @@ crowd(long people)
 int
 main(int argc, char **argv)
 {
-    long  i, k, crowds, people;
+    long    i, k, crowds, people;
+    double  p;
 
     crowds = (argc > 1) ? atol(argv[1]) : 200;
     people = (argc > 2) ? atol(argv[2]) : 5000;
     state = (argc > 3) ? (uint64_t) atoll(argv[3]) : 1;
+    warm = (argc > 5) ? atol(argv[5]) : WARM;
+
+    while (argc > 4 && strcmp(way->name, argv[4]) != 0) {
+        if (++way == ways + sizeof(ways) / sizeof(way_t)) {
+            return 2;
+        }
+    }
 
     for (i = 0; i < crowds; i++) {
         crowd(people);
     }
 
     for (k = 0; k < TENTHS; k++) {
-        printf("%ld %.1f %.1f %.1f\n", k + 1,
-               100.0 * (double) within[k] / (double) asked[k],
+        p = (double) within[k] / (double) asked[k];
+
+        printf("%ld %.1f %.1f %.1f %.1f\n", k + 1, 100 * p,
                100.0 * (double) less[k] / (double) asked[k],
                100.0 * (double) (asked[k] - within[k] - less[k])
-               / (double) asked[k]);
+               / (double) asked[k],
+               100 * sqrt(p * (1 - p) / (double) asked[k]));
     }
 
     printf("ahead %.3f %.1f %ld\n", 100.0 * (double) off / (double) polls,
