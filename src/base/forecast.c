@@ -18,7 +18,11 @@
 #define NGX_ADM_PACE_FEW    0.0625       /* square of the spread of an
                                             interval, in place of intervals
                                             that are missing */
-#define NGX_ADM_PACE_DRIFT  0.0004       /* part that changes in any case */
+#define NGX_ADM_PACE_DRIFT  0.0004       /* part that changes in any case, */
+#define NGX_ADM_PACE_SLOW   0.02         /* and slowly, where chance may hide
+                                            it, at most */
+#define NGX_ADM_PACE_LASTS  180.0        /* intervals that what wanders may last
+                                            beyond those that were measured */
 #define NGX_ADM_PACE_TENTH  1.28         /* spreads beyond which there is a
                                             tenth */
 #define NGX_ADM_PACE_MAX    864000000.0  /* s */
@@ -26,6 +30,7 @@
 
 static double ngx_adm_forecast_time(double people, double rate, double leave);
 static double ngx_adm_forecast_spread(ngx_adm_pace_t *pace, double time);
+static double ngx_adm_forecast_part(double lasts, double n, double ahead);
 static double ngx_adm_log1(double x);
 static double ngx_adm_root(double x);
 
@@ -34,7 +39,7 @@ void
 ngx_adm_pace_note(ngx_adm_pace_t *pace, int64_t us, int64_t passed,
     int64_t left, int64_t stood)
 {
-    double  rate, fade;
+    double  rate, fade, step;
 
     pace->us += us;
     pace->passed += passed;
@@ -48,7 +53,9 @@ ngx_adm_pace_note(ngx_adm_pace_t *pace, int64_t us, int64_t passed,
     fade = NGX_ADM_PACE_FADE;
     rate = (double) pace->passed * 1000 / (double) pace->us;
 
-    pace->pairs = pace->pairs * fade + (pace->n > 0 ? rate * pace->last : 0);
+    step = (pace->n > 0) ? rate - pace->last : 0;
+
+    pace->steps = pace->steps * fade + step * step;
     pace->n = pace->n * fade + 1;
     pace->sum = pace->sum * fade + rate;
     pace->squares = pace->squares * fade + rate * rate;
@@ -138,38 +145,81 @@ ngx_adm_forecast_time(double people, double rate, double leave)
 
 /*
  * The square of how far the rate over that time may be from the measured one,
- * as a part of it.  Neighbouring intervals are alike, so there is less to go
- * by.
+ * as a part of it: of what is seen to wander, of what is left to chance, and
+ * of what wanders too slowly to be seen through that chance
  */
 
 static double
 ngx_adm_forecast_spread(ngx_adm_pace_t *pace, double time)
 {
-    double  n, mean, square, alike, ahead;
-
-    n = pace->n + 1;
-    square = NGX_ADM_PACE_FEW;
-    alike = 0;
-
-    if (pace->sum > 0) {
-        mean = pace->sum / pace->n;
-
-        square = pace->squares / pace->n - mean * mean;
-        square = ngx_max(square, 0) / (mean * mean);
-
-        if (pace->n > 1.5) {
-            alike = pace->pairs / (pace->n - 1) / (mean * mean) - 1;
-            alike = alike / (square + 1e-6) + 0.1;
-            alike = ngx_max(ngx_min(alike, 0.8), 0);
-        }
-
-        square = (square * pace->n + NGX_ADM_PACE_FEW) / n;
-    }
+    double  n, ahead, mean, all, step, seen, share, chance, hidden, lasts;
 
     ahead = ngx_max(time * 1000000 / NGX_ADM_PACE_US, 1);
 
-    return square * (1 + alike) / (1 - alike) * (1 / n + 1 / ahead)
-           + NGX_ADM_PACE_DRIFT;
+    /* as many of the same weight say as much, and one that is set */
+
+    n = pace->n * (1 + NGX_ADM_PACE_FADE)
+        / (2 - pace->n * (1 - NGX_ADM_PACE_FADE)) + 1;
+
+    seen = 0;
+    share = 0;
+    chance = 0;
+
+    if (pace->n > 1.5 && pace->sum > 0) {
+        mean = pace->sum / pace->n;
+
+        all = pace->squares / pace->n / (mean * mean) - 1;
+
+        step = pace->steps * NGX_ADM_PACE_FADE / (pace->n - 1);
+        step /= 2 * mean * mean;
+
+        chance = ngx_min(1000000 / (mean * NGX_ADM_PACE_US), step);
+
+        /* what neighbours share, beyond what they may by chance */
+
+        share = all - step + step / n - step / ngx_adm_root(n);
+        share = ngx_max(share, 0);
+
+        seen = share + step - chance;
+        share /= seen + 1e-9;
+
+        /* they seem less alike than they are, within so few */
+
+        share += (1 + 3 * share) / n;
+    }
+
+    /* what is not seen to end may last longer: the more of that lies ahead */
+
+    lasts = n + ngx_min(ahead / 2, NGX_ADM_PACE_LASTS);
+
+    if (share < 1) {
+        lasts = ngx_min((1 + share) / (1 - share), lasts);
+    }
+
+    seen *= ngx_adm_forecast_part(lasts, n, ahead);
+
+    /* what is set is taken to last as long as was measured */
+
+    seen += NGX_ADM_PACE_FEW / n
+            * ngx_adm_forecast_part(ngx_max(n - 1, 1), n, ahead);
+
+    hidden = 2 * chance / ngx_adm_root(n) * (1 + ahead / n);
+    hidden = hidden * NGX_ADM_PACE_SLOW / (hidden + NGX_ADM_PACE_SLOW);
+
+    return seen + chance * (1 / n + 1 / ahead) + hidden + NGX_ADM_PACE_DRIFT;
+}
+
+
+/*
+ * The same of intervals whose spread is 1, and as many of which as "lasts" are
+ * worth one that is unlike its neighbours: of the mean of the next so many by
+ * that of the last n
+ */
+
+static double
+ngx_adm_forecast_part(double lasts, double n, double ahead)
+{
+    return lasts * (1 / n + (1 + lasts / n) / (ahead + lasts));
 }
 
 

@@ -26,7 +26,7 @@ typedef struct {
     double   n;
     double   sum;            /* of people passed a second, */
     double   squares;
-    double   pairs;          /* of each by the one before, */
+    double   steps;          /* of the squares of steps between neighbours, */
     double   last;
     double   gone;           /* people who left, */
     double   stay;           /* and people times seconds */
