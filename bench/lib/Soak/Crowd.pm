@@ -493,7 +493,11 @@ sub look_at_redis ($self) {
 
 sub look ($self) {
     my $seen = $self->look_at_redis or return;
-    my $before = $self->{seen};
+
+    # whom a clear that is under way has cleared away may have joined again
+
+    my $clearing = $self->{cleared} == $FOREVER;
+    my $before = $clearing ? undef : $self->{seen};
     my $active = keys $seen->{active}->%*;
     my $held = time < $self->{hold} || $self->{setting};
 
@@ -509,7 +513,7 @@ sub look ($self) {
         $self->violation("$id is in and waits");
     }
 
-    for my $id (keys $seen->{waiting}->%*) {
+    for my $id ($clearing ? () : keys $seen->{waiting}->%*) {
         my $user = $self->{user}{$id};
         my $joined = $user->{joined};
         my $score = $seen->{waiting}{$id};
