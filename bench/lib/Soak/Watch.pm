@@ -193,15 +193,16 @@ sub verdict ($self) {
 }
 
 
-# The most that was seen in a part of the run, but for the few greatest.
+# The most that was seen in a part of the run, but for the few greatest.  Where
+# it could not be seen most of that time, as Redis was away, nothing is known.
 
 sub most ($self, $name, $from, $to) {
     my $all = 60 * $self->{soak}{minutes};
-    my @values = sort { $a <=> $b } grep { defined } map { $_->{$name} }
-                 grep { $_->{at} >= $from * $all && $_->{at} <= $to * $all }
-                 $self->{samples}->@*;
+    my @samples = grep { $_->{at} >= $from * $all && $_->{at} <= $to * $all }
+                  $self->{samples}->@*;
+    my @values = sort { $a <=> $b } grep { defined } map { $_->{$name} } @samples;
 
-    return @values ? $values[0.9 * $#values] : undef;
+    return @values > @samples / 2 ? $values[0.9 * $#values] : undef;
 }
 
 
