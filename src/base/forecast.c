@@ -25,6 +25,8 @@
                                             beyond those that were measured */
 #define NGX_ADM_PACE_TENTH  1.28         /* spreads beyond which there is a
                                             tenth */
+#define NGX_ADM_PACE_WIDE   100.0        /* square of a spread, at most */
+#define NGX_ADM_PACE_STANDS 0.000001     /* people a second: fewer are nobody */
 #define NGX_ADM_PACE_MAX    864000000.0  /* s */
 
 
@@ -87,6 +89,7 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
     n = (double) ngx_max(people, 0);
 
     leave = (pace->gone > 0 && pace->stay > 0) ? pace->gone / pace->stay : 0;
+    leave = ngx_min(leave, 1);
 
     time = ngx_adm_forecast_time(n, a, leave);
     spread = ngx_adm_forecast_spread(pace, time);
@@ -106,6 +109,7 @@ ngx_adm_forecast(ngx_adm_pace_t *pace, int64_t rate, int64_t people,
         spread += gone / (n * n);
     }
 
+    spread = ngx_min(spread, NGX_ADM_PACE_WIDE);
     spread = 1 + NGX_ADM_PACE_TENTH * ngx_adm_root(spread);
 
     /*
@@ -165,8 +169,12 @@ ngx_adm_forecast_spread(ngx_adm_pace_t *pace, double time)
     share = 0;
     chance = 0;
 
-    if (pace->n > 1.5 && pace->sum > 0) {
+    if (pace->n > 1.5) {
         mean = pace->sum / pace->n;
+
+        if (mean < NGX_ADM_PACE_STANDS) {
+            return NGX_ADM_PACE_WIDE;
+        }
 
         all = pace->squares / pace->n / (mean * mean) - 1;
 
