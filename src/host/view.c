@@ -507,7 +507,10 @@ ngx_adm_view_take(ngx_str_t *event, ngx_adm_view_scan_t *scan,
 
     } else {
         vn->told = ngx_max(vn->told, news->told);
-        ngx_adm_view_pace_locked(zone, en, &vn->news, news);
+
+        if (!scan->gathers) {
+            ngx_adm_view_pace_locked(zone, en, &vn->news, news);
+        }
     }
 
     if (news->told < news->clock) {

@@ -105,6 +105,8 @@ typedef struct {
                                                nobody */
     ngx_uint_t                  life;       /* of the zone */
     ngx_msec_t                  asked;
+    unsigned                    gathers:1;  /* nobody is let in before the
+                                               sale starts */
 } ngx_adm_view_scan_t;
 
 /* what a step brought; who is gone was told by ngx_adm_view_gone() before */

@@ -13,6 +13,7 @@
 
 #include "../base/clock.h"
 #include "../host/event_work.h"
+#include "../host/sale.h"
 #include "../host/tally.h"
 #include "../host/touch.h"
 #include "../host/view.h"
@@ -32,6 +33,7 @@ void
 ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
     ngx_adm_event_conf_t *conf, ngx_adm_args_t *args)
 {
+    ngx_adm_sale_t       sale;
     ngx_adm_line_scan_t  scan;
 
     scan.waiting = -1;
@@ -48,6 +50,13 @@ ngx_adm_queue_line_step(ngx_adm_queue_line_t *line, ngx_str_t *event,
     args->number[NGX_ADM_ARG_QUEUE_STEP_INSIDE] = scan.inside;
 
     ngx_adm_view_from(event, conf, &line->view);
+
+    if (line->view.exact) {
+        (void) ngx_adm_sale_get(event, conf, &sale);
+
+        line->view.gathers = (sale.phase == NGX_ADM_PHASE_BEFORE
+                              || sale.phase == NGX_ADM_PHASE_GATHERING);
+    }
 
     args->number[NGX_ADM_ARG_QUEUE_STEP_VIEW] = line->view.exact;
     args->number[NGX_ADM_ARG_QUEUE_STEP_GONE] = line->view.since;
