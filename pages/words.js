@@ -25,6 +25,7 @@ function between([low, high]) {
   const from = Math.floor(low / step) * step / 60;
   const to = Math.ceil(high / step) * step / 60;
   if (to < 2 || from === to || from >= 1440) return words(high);
+  if (to >= 1440 && low < 60) return L("not known yet", "아직 알 수 없음");
   if (to >= 1440) return L(`more than ${span(from || 1)}`, `${span(from || 1)} 이상`);
   if (!from) return L(`up to ${span(to)}`, `${span(to)} 이내`);
   return to < 60 ? L(`${from} to ${to} minutes`, `${from}~${to}분`) : L(`${span(from)} to ${span(to)}`, `${span(from)}~${span(to)}`);

@@ -41,6 +41,11 @@ my @cases = (
     [ [ 7200, 7200 ],      'about 2 hours', '약 2시간' ],
     [ [ 36000, 86400 ],    'more than 10 hours', '10시간 이상' ],
     [ [ 90000, 180000 ],   'more than a day', '하루 이상' ],
+    [ [ 60, 86400 ],       'more than 1 minute', '1분 이상' ],
+    [ [ 59, 86400 ],       'not known yet', '아직 알 수 없음' ],
+    [ [ 0, 85800 ],        'up to 23 hours 50 minutes', '23시간 50분 이내' ],
+    [ [ 0, 85801 ],        'not known yet', '아직 알 수 없음' ],
+    [ [ 0, 864000000 ],    'not known yet', '아직 알 수 없음' ],
 );
 
 my @said = said(map { $_->[0] } @cases);
@@ -50,29 +55,55 @@ is_deeply $said[$_], $cases[$_], "@{ $cases[$_][0] }: $cases[$_][1]"
 
 # What is said is never narrower than what was told.
 
-my @ranges = map { my $low = int rand 20_000; [ $low, $low + int rand 20_000 ] }
-             1 .. 500;
-my %unit = (hour => 3600, minute => 60);
+my @edges = (0, 59, 60, 3599, 3600, 86399, 86400, 864_000_000);
+my @ranges = (
+    (map { my $low = int rand 20_000; [ $low, $low + int rand 20_000 ] }
+         1 .. 500),
+    (map { [ sort { $a <=> $b } map { int exp rand log 864_000_000 } 1, 2 ] }
+         1 .. 500),
+    (map { my $low = $_; map { [ $low, $_ ] } grep { $_ >= $low } @edges }
+         @edges),
+);
+my %unit = ('hour' => 3600, 'minute' => 60, '시간' => 3600, '분' => 60);
+my $endless = 9**9**9;
+
+sub seconds ($words) {
+    return 60 if $words eq 'a minute';
+    return 86400 if $words =~ /^(?:a day|하루)$/;
+    my $seconds = 0;
+    $seconds += $1 * $unit{$2}
+        while $words =~ /(\d+) ?(hour|minute|시간|분)/g;
+    return $seconds;
+}
+
+# Words that are none of these leave nothing, which is narrower than all.
+
+sub bounds ($words) {
+    return 0, $endless if $words =~ /^(?:not known yet|아직 알 수 없음)$/;
+    return seconds($+), $endless if $words =~ /^(?:more than (.*)|(.*) 이상)$/;
+    return 0, seconds($1) - 1 if $words =~ /^less than (.*)$/;
+    return 0, seconds($+)
+        if $words =~ /^(?:(?:up to|about) (.*)|약 (.*)|(.*) 이내)$/;
+    my ($from, $to) = $words =~ /^(.*)(?: to |~)(.*)$/
+        or return $endless, 0;
+    $from .= ' minutes' if $from =~ /^\d+$/;
+    return seconds($from), seconds($to);
+}
+
 my @narrow;
 
 for my $told (said(@ranges)) {
-    my ($range, $english) = @$told;
-    my ($from, $to) = $english =~ /^(?:(.*) to |up to |about )(.*)$/;
+    my ($range, @both) = @$told;
 
-    $from .= ' minutes' if $from && $from =~ /^\d+$/;
+    for my $words (@both) {
+        my ($low, $high) = bounds($words);
 
-    my ($low, $high) = map {
-        my $seconds = 0;
-        $seconds += $1 * $unit{$2} while ($_ // '') =~ /(\d+) (hour|minute)/g;
-        $seconds;
-    } $from, $to // $english;
-
-    push @narrow, "@$range: $english"
-        if $english !~ /^(?:less|more)/
-           && ($low > $range->[0] || $high < $range->[1]);
+        push @narrow, "@$range: $words"
+            if $low > $range->[0] || $high < $range->[1];
+    }
 }
 
-is "@narrow", '', 'no narrower than what was told';
+is join("\n", @narrow), '', 'no narrower than what was told';
 
 
 # The page without JavaScript says the same as the scripts.
