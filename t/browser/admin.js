@@ -422,8 +422,7 @@ async function theBackend(visitor) {
     await page.click(`${backend} summary`);
     await shows(page, `${backend} table`, /812 ms0\.75 %820\.5430Limited: too slow/,
                 "and a table");
-    await page.unroute("**/status?*");
-    await page.unroute("**/backend/config");
+    await page.unrouteAll({ behavior: "wait" });
 
     // hold
 

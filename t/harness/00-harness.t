@@ -45,7 +45,7 @@ sub fails ($what, $pattern, $code, %env) {
         or diag "status $status\n$output";
 }
 
-my ($status, $output) = inner(<<'END');
+my ($status, $output) = inner(<<'END', TEST_SLOW => slow);
 my $nginx = nginx();
 is get($nginx->port, '/')->body, 'ok';
 $nginx->kill_worker;
