@@ -268,6 +268,12 @@ subtest 'the queue' => sub {
 
 # ---- where to go on to
 
+# the waiting room knows by the next step that there are seats again
+
+ok +(wait_until {
+        ask(\%jar, '/vwr/concert?nojs=1&again=1')->status == 302
+    } 20), 'let in, as before';
+
 for my $case ([ '', '/go/concert?a', 'nowhere in particular: next' ],
               [ '&return=/x', '/x', 'a path' ],
               [ '&return=//host', '/go/concert?a', 'not to another host' ],
