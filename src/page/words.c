@@ -39,11 +39,13 @@ ngx_adm_words(u_char *p, int64_t low, int64_t high, ngx_adm_words_e lang)
         return ngx_adm_words_about(p, high, lang);
     }
 
-    if (to >= NGX_ADM_WORDS_DAY && low < 60) {
-        return ngx_sprintf(p, "%s", ko ? "아직 알 수 없음" : "not known yet");
-    }
-
     if (to >= NGX_ADM_WORDS_DAY) {
+
+        if (low < 60) {
+            return ngx_sprintf(p, "%s", ko ? "아직 알 수 없음"
+                                           : "not known yet");
+        }
+
         p = ngx_sprintf(p, "%s", ko ? "" : "more than ");
         p = ngx_adm_words_span(p, ngx_max(from, 1), lang);
 
