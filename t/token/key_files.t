@@ -292,8 +292,13 @@ subtest 'a flood of bad signatures' => sub {
     is get($nginx->port, '/', bearer => $token{old}, %from)->status, 200,
         'a token of that address that is remembered'
         for 1 .. 4;
-    is id($good, headers => [ 'X-Real-Ip' => '192.0.2.2' ]), 'bob',
-        'one of another address, never seen before';
+
+    # an address may have its share in common with that one: 1 in 8192 does, by a
+    # key that each worker draws at its start, and two of two in 1 of 67 million runs
+
+    my ($other) = grep { $_ eq 'bob' }
+                  map { id($good, headers => [ 'X-Real-Ip' => "192.0.2.$_" ]) } 2, 3;
+    is $other, 'bob', 'one of another address, never seen before';
 
     ok((wait_until {
         read_file($nginx->dir . '/why.log')
@@ -315,8 +320,15 @@ subtest 'a flood of bad signatures' => sub {
         my $token = $key{slow}->token('ES384', \%claims,
                                       header => { kid => 'slow-1' },
                                       $none{$what} ? () : (payload => 'x'));
-        my ($bound, $n) = bound('192.0.2.' . ++$address, 3000,
-                                sub () { $token });
+        my ($bound, $n);
+
+        # from another address, if it has its share in common with one of before
+
+        for (1, 2) {
+            ($bound, $n) = bound('192.0.2.' . ++$address, 3000,
+                                 sub () { $token });
+            last if $n >= 2;
+        }
 
         ok $bound, "tokens that are $what: an address is bound";
         cmp_ok $n, '>=', 2, 'after some';
@@ -324,13 +336,18 @@ subtest 'a flood of bad signatures' => sub {
 
     # nor does it cost who has one that counts
 
-    my %from_any = (headers => [ 'X-Real-Ip' => '192.0.2.20' ]);
-    my @good = map { $key{old}->token('ES256', { userId => "u$_" }) } 1 .. 8;
+    my $n_good = 0;
+    my @said;
 
-    for my $token (@good) {
-        is get($nginx->port, '/', bearer => $token, %from_any)->status, 200,
-            'a good token costs nothing there' for 1 .. 2;
+    for my $from ('192.0.2.20', '192.0.2.21') {
+        @said = map {
+            my $token = $key{old}->token('ES256', { userId => 'u' . ++$n_good });
+            map { get($nginx->port, '/', bearer => $token, headers =>
+                      [ 'X-Real-Ip' => $from ])->status } 1, 2;
+        } 1 .. 8;
+        last if !grep { $_ != 200 } @said;
     }
+    is_deeply \@said, [ (200) x 16 ], 'a good token costs nothing there';
 };
 
 done_testing;
