@@ -271,7 +271,11 @@ subtest 'a flood of bad signatures' => sub {
     put('keys.json', Admission::Keys::jwks($key{old}, @slow));
     becomes($key{slow}->token('ES384', \%alice, header => { kid => 'slow-1' }),
             'alice', 'keys');
-    all($token{old});
+
+    # both remember it: a token is remembered when it comes again, if no other one
+    # that came between has its place by the hash, as 1 in 8192 does
+
+    all($token{old}) for 1, 2;
 
     my $good = $key{old}->token('ES256', { userId => 'bob' });
     my ($payload) = (split /\./, $token{old})[1];
