@@ -207,6 +207,7 @@ like $log, qr/denied: no token, event "concert", joining, dry run/,
     'the log has: joining';
 is scalar(() = $log =~ /admission denied: (?!.*, dry run)/g), 2,
     'and what was denied, without';
-unlike $log, qr/eyJ/, 'no token';
+# more than the name of the test's directory may have of one
+unlike $log, qr/eyJ[\w-]{4}/, 'no token';
 
 done_testing;

@@ -434,7 +434,8 @@ is told(get($alone->port, "/$_/nothing")), '404 UNKNOWN_EVENT',
 is told(get($alone->port, "/$_/concert;x")), '404 INVALID_EVENT',
     "no Redis configured: $_: no id" for 't1', 't2';
 
-unlike $_->nginx->error_log, qr/eyJ/, 'no token gets in a log'
+# more than the name of the test's directory may have of one
+unlike $_->nginx->error_log, qr/eyJ[\w-]{4}/, 'no token gets in a log'
     for $site, $listed, $new;
 
 done_testing;

@@ -277,7 +277,8 @@ is $ok->header('Cache-Control'), undef, 'nor one that bypassed the gate';
 
 # ---- the log
 
-unlike $nginx->error_log, qr/eyJ/, 'no token gets in the log';
+# more than the name of the test's directory may have of one
+unlike $nginx->error_log, qr/eyJ[\w-]{4}/, 'no token gets in the log';
 like $nginx->error_log, qr/admission denied: no user, event "$event"/,
     'a denial does, with its reason';
 

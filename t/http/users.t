@@ -559,6 +559,7 @@ subtest 'visitors' => sub {
     is $anew->status, 200, 'and joins';
 };
 
-unlike $nginx->error_log, qr/eyJ/, 'no token is in the log';
+# more than the name of the test's directory may have of one
+unlike $nginx->error_log, qr/eyJ[\w-]{4}/, 'no token is in the log';
 
 done_testing;

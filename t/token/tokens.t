@@ -1029,10 +1029,11 @@ subtest 'user tokens: the rest' => sub {
         for 'Basic YTpi', 'B', '', 'Bearerx', "Bearer,$token", 'Beare';
 };
 
-# but for what NGINX itself says of a NUL
+# but for what NGINX itself says of a NUL; and more than the name of the test's
+# directory may have of one
 
 unlike $nginx->error_log =~ s/^.*sent invalid header line.*$//mgr,
-    qr/eyJ|-secret-of-this-test/,
+    qr/eyJ[\w-]{4}|-secret-of-this-test/,
     'neither a token nor a secret is in the log';
 
 done_testing;
