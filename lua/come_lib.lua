@@ -43,9 +43,11 @@ local BITS, BYTES = 512, 64
 -- most fields of bits
 local FIELDS = 8192
 
--- us of a slot; in which one has the turn; for which numbers that came late
--- are waited for
-local SLOT, TURN, ASK = 400000, 30000000, 1000000
+-- us of a slot; in which one has the turn; by which Redis's clock may have gone
+-- back since; and for which the counter stands where one that came late asks in
+-- vain: its host asks again each 250 ms.  As much of the rate is kept meanwhile,
+-- but it is missing from the 10 s before.
+local SLOT, TURN, BACK, ASK = 400000, 30000000, 1000000, 500000
 
 -- numbers that are taken to have come, all of them, before anything is known
 local PRIOR = 3
@@ -77,7 +79,7 @@ local count = { [0] = 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4 }
 
 -- whether a number that was called then still has the turn
 function c.of_late(at)
-  return v.us - at <= TURN and v.us - at > -ASK
+  return v.us - at <= TURN and v.us - at > -BACK
 end
 
 function c.forget()
@@ -613,7 +615,7 @@ function c.step()
     c.lead()
   end
   -- the counter stands until it is known that no more late-comers ask
-  local owed = v.us < c.asking and ASK / 2 or OWED
+  local owed = v.us < c.asking and ASK or OWED
   c.credit = math.min(c.credit, math.max(owed * rate, 1000000,
                                          CHANCE * 1000000 * math.sqrt(rate)))
   c.shows = math.floor(c.p * 1000)

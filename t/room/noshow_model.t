@@ -4,6 +4,8 @@
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use List::Util qw(max min);
+
 use Admission::Test;
 use Admission::Comers;
 use Admission::Redis;
@@ -315,6 +317,60 @@ for my $few (0, 1) {
     cmp_ok $all, '<=', 7.1 * $RATE, "$late late, $granted new: by the rate";
     cmp_ok $all, '>=', 5.8 * $RATE, 'which is used';
     cmp_ok $late, '>=', $few ? $want : 4.8 * $RATE, 'late ones first';
+}
+
+
+# Late-comers, whose hosts step in turn, and people behind them: all of the late
+# ones go first, and when they are in the counter goes on as if it had not stood.
+
+{
+    my $rate = 4 * $RATE;
+    my $crowd = crowd(rate => $rate);
+    my @room = map { $_->{room} } $crowd->{hosts}->@*;
+    my $late = 15 * $rate;
+    my ($served, $n) = (0, 0);
+    my @waits = map { my $host = $_; [ grep { $_ % 2 == $host } 1 .. $late ] } 0, 1;
+    my ($granted, $ahead) = (0, 0);
+
+    # all who were called since the last step came, but for those
+    my $step = sub (@asks) {
+        my ($answer, %come) = ();
+        for my $number (max($served, $late) + 1 .. $crowd->{answer}{serving}) {
+            vec($come{int $number / 512} //= "\0" x 64, $number % 512, 1) = 1;
+        }
+        $served = max($served, $crowd->{answer}{serving});
+        $crowd->later(125_000);
+        $answer = $room[ $n++ % 2 ]->step(come => \%come, asks => \@asks);
+        $crowd->{answer} = $answer;
+        return $answer;
+    };
+
+    $room[0]->assign(100 * $rate);
+    $crowd->{answer} = { serving => 0 };
+    $step->() for 1 .. 8 * 36;
+
+    my $before = $served;
+    my @all;
+
+    # it takes some of that time until nothing is left of what was saved up
+    for (1 .. 8 * 30) {
+        my $waits = $waits[ $n % 2 ];
+        my $answer = $step->(@$waits[ 0 .. min(249, $#$waits) ]);
+        my @turns = $answer->{turns}->@*;
+        my %turns = @turns;
+
+        @$waits = grep { !exists $turns{$_} } @$waits;
+        $granted += keys %turns;
+        $ahead = $answer->{serving} if $granted < $late;
+        push @all, $granted + $answer->{serving} - $before;
+    }
+
+    my @seconds = sort { $a <=> $b } map { $all[ $_ + 80 ] - $all[$_] } 16 .. 159;
+    is $granted, $late, 'late-comers of two hosts: each gets in';
+    cmp_ok $ahead - $before, '<=', 0.5 * $rate, 'ahead of people behind them';
+    cmp_ok $seconds[0], '>=', 0.95 * 10 * $rate,
+        "late-comers, then others: by the rate, $seconds[0] at least in any 10 s";
+    cmp_ok $seconds[-1], '<=', 1.05 * 10 * $rate, "no more, $seconds[-1]";
 }
 
 
