@@ -42,9 +42,9 @@ $rig->go(2);
 # a machine that stands still or is busy makes answers late, which limits for some
 # time
 
-until_so(30, sub ($is) { !defined $rig->status->{limitedBy} })
-    if time - $start - $took->() > 0.1;
 my $told = $rig->status;
+until_so(30, sub ($is) { $told = $rig->status; !defined $told->{limitedBy} })
+    if time - $start - $took->() > 0.1;
 is_deeply [ @$told{qw(rate effectiveRate limitedBy)} ], [ 30, 30, undef ],
     'nothing limits';
 
