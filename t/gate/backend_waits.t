@@ -157,7 +157,7 @@ subtest 'a worker is killed' => sub {
 
     # one is left out; and users are told apart by 512 values of a hash whose key
     # is drawn at each start: two of 8 have the same one in 1 of 19 runs, and
-    # fewer than 6 are told apart in 1 of 30,000
+    # fewer than 6 are told apart in 1 of 130,000
 
     ok((wait_until {
         my $late = (decided)[1];
