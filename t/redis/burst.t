@@ -175,7 +175,7 @@ sub write_meets_reset () {
     ok +(wait_until { $nginx->error_log =~ /redis \S+ down/ } 20),
         'the log says so';
     like $nginx->error_log,
-         qr/down: connection closed by Redis/, 'and that it was Redis';
+         qr/down\b.*: connection closed by Redis/, 'and that it was Redis';
     is $clients[0]->response->status, 200, 'a limit is judged by this host';
 
     $_->close for @clients;
