@@ -44,7 +44,7 @@ for my $fault (@faults) {
     $crowd->{swarm}->timer($at, sub { note "at $at s: $what"; $code->() });
 }
 
-ok($crowd->run(400), 'everybody got in or left')
+ok($crowd->run(200), 'everybody got in or left')
     or diag join "\n", ($crowd->lost)[0 .. 20];
 note $crowd->report;
 

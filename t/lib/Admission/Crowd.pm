@@ -49,7 +49,7 @@ sub new ($class, %opt) {
         users => 200, arrive => 3, poll => 0.3, stay => [0.1, 0.6],
         leave => 0.1, vanish => 0, away => [1, 3], look => 0.1,
         connections => 200, threshold => 5, seen_ttl => 600, fill => 0, %opt,
-        violations => [], errors => {}, looks => 0, max_active => 0,
+        violations => [], errors => {}, looks => 0, max_active => 0, over => 0,
     }, $class;
 
     # TEST_SEED repeats a run, as far as the machine does
@@ -92,7 +92,9 @@ sub in_state ($self, @states) {
 }
 
 
-# Runs until all are done, looking out; returns whether they are.
+# Runs until all are done, looking out; returns whether they are.  They are
+# given up when nobody got in or left within the timeout: how long all of them
+# take is up to the machine.  Three timeouts are the end in any case.
 
 sub run ($self, $timeout, $until = undef) {
     $self->{fill_until} = time + $self->{fill} * Admission::Test::slow();
@@ -104,9 +106,16 @@ sub run ($self, $timeout, $until = undef) {
     };
     $self->{swarm}->timer($self->{arrive}, $again);
 
-    my $done = $self->{swarm}->run(
-        timeout => $timeout,
-        until => $until // sub { $self->all_done && !$self->goes_on });
+    my ($done, $before);
+
+    for (1 .. 3) {
+        $before = $self->{over};
+        $done = $self->{swarm}->run(
+            timeout => $timeout,
+            until => $until // sub { $self->all_done && !$self->goes_on });
+        last if $done || $self->{over} == $before;
+    }
+
     $self->look;
     return $done;
 }
@@ -266,6 +275,7 @@ sub leave ($self, $user) {
             }
             $user->{state} = $user->{booked} || $user->{entry} ? 'done'
                                                                : 'left';
+            $self->{over}++;
         });
 }
 
