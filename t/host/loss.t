@@ -9,7 +9,7 @@ use Admission::Site;
 
 my $threshold = 40;
 my $site = Admission::Site->start(
-    instances => 2, connections => 2048, timeout => 5 * slow . 's',
+    instances => 2, connections => 2048, timeout => '5s',
     events => "default threshold=$threshold admit_interval=200ms "
               . 'claim_ttl=20s seen_ttl=30s restore_wait=6s active_ttl=30s;');
 

@@ -22,7 +22,7 @@ wait_until {
 } 30;
 
 my $site = Admission::Site->start(
-    redis => Admission::Behind->new($master), timeout => 2 * slow . 's',
+    redis => Admission::Behind->new($master), timeout => '2s',
     instances => 2, workers => 1,
     events => 'default slots=10 threshold=10 restore_wait=1s;');
 

@@ -12,7 +12,7 @@ use Admission::Site;
 my $N = 10;
 my $hosts = 3;
 my $site = Admission::Site->start(
-    instances => $hosts, workers => 2, timeout => slow . 's',
+    instances => $hosts, workers => 2, timeout => '1s',
     events => "default slots=$N threshold=6 admit_interval=200ms "
               . 'claim_ttl=4s active_ttl=6s seen_ttl=120s restore_wait=2s;');
 

@@ -70,7 +70,7 @@ points(1, 1700);
 
 my $site = Admission::Site->start(
     redis => $redis, redis_url => $fake->url, workers => 1,
-    timeout => 5 * slow . 's',
+    timeout => '5s',
     events => 'default threshold=1 admit_interval=100ms;');
 
 my $line = 'what a step did is not what redis answers';

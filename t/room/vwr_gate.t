@@ -303,7 +303,7 @@ is joins('y')->json->{status}, 'queued', 'nobody needs it while inactive';
 $site->redis->sigstop;
 
 my $dark = Admission::Nginx->start(
-    workers => 1, http => $site->http =~ s/timeout=5s/timeout=1s/r,
+    workers => 1, http => $site->http =~ s/timeout=\d+s/timeout=1s/r,
     server => $site->server, vars => {});
 
 for my $case ([ '/events/', 200 ], [ '/on/', 403 ]) {

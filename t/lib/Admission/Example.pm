@@ -78,8 +78,8 @@ sub conf ($self, %opt) {
         my $port = $redis->port;
         $text =~ s{\b127\.0\.0\.1:6379\b}{127.0.0.1:$port}g;
         # a test machine may be slow
-        $text =~ s{\btimeout=200ms\b}{timeout=2s}g;
-        $text =~ s{(admission_redis\s+redis:\S+);}{$1 timeout=2s;};
+        $text =~ s{\btimeout=200ms\b}{timeout=30s}g;
+        $text =~ s{(admission_redis\s+redis:\S+);}{$1 timeout=30s;};
     }
 
     if (my $backend = $opt{backend}) {

@@ -9,6 +9,8 @@ package Admission::Site;
 
 use v5.36;
 
+use List::Util qw(min);
+
 use Admission::Backend;
 use Admission::HTTP;
 use Admission::JWT;
@@ -27,7 +29,8 @@ our %SECRETS = map { $_ => "$_-secret-of-the-tests-0123456789abcdef" }
 # redis      an Admission::Redis, else one is started with
 # redis_opt  {options}
 # redis_url  what admission_redis says, if not just the URL of it
-# timeout    of admission_redis (1s: a test machine may be slow)
+# timeout    of admission_redis (1s: a test machine may be slow); whole seconds are
+#            times `slow`, as all bounds of time
 # zone       size of the zone (1m)
 # http       more for the http block
 # server     more for the server block
@@ -39,6 +42,8 @@ sub start ($class, %opt) {
     my $self = bless { event => 'concert', workers => 2, instances => 1,
                        timeout => '1s', zone => '1m', http => '', server => '',
                        events => 'default threshold=2;', %opt }, $class;
+
+    $self->{timeout} =~ s/^(\d+)(?=s$)/min(60, $1 * slow)/e;
 
     $self->{redis} //= Admission::Redis->start(%{ $opt{redis_opt} // {} });
     $self->{backend} //= Admission::Backend->start;
