@@ -13,13 +13,15 @@ my $site = Admission::Site->start(
     events => "default threshold=$threshold admit_interval=200ms "
               . 'claim_ttl=20s seen_ttl=30s restore_wait=6s active_ttl=30s;');
 
-my $crowd = Admission::Crowd->new(
-    site => $site, users => $ENV{TEST_CROWD} // 360, threshold => $threshold, arrive => 4,
-    poll => 1, stay => [1, 8], vanish => 0, look => 0.2, seen_ttl => 30);
-
 my ($flushed, @inside);
 
-# where the machine is busy those who were let in hear of it late
+# where the machine is busy those who were let in hear of it late: others come until
+# many were inside at a time
+
+my $crowd = Admission::Crowd->new(
+    site => $site, users => $ENV{TEST_CROWD} // 360, threshold => $threshold, arrive => 4,
+    poll => 1, stay => [1, 8], vanish => 0, look => 0.2, seen_ttl => 30,
+    while => sub { !$flushed });
 
 my $lose;
 $lose = sub {
