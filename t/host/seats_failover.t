@@ -21,7 +21,7 @@ wait_until {
 } 30;
 
 my $site = Admission::Site->start(
-    redis => Admission::Behind->new($master), timeout => '2s',
+    redis => Admission::Behind->new($master), timeout => '5s',
     instances => 3, workers => 1, server => <<'END',
         location = /metrics { admission_metrics; }
 END
