@@ -282,7 +282,7 @@ subtest 'before anything reads them' => sub {
     ask('/log2', headers => \@spoofed,
         bearer => user('alice', email => 'a@example.com', role => 'vip'));
     my $log = '';
-    wait_until { ($log = read_file($nginx->dir . '/who.log')) =~ /log2/ };
+    wait_until { ($log = read_file($nginx->dir . '/who.log')) =~ /log2 .*\n/ };
 
     like $log, qr{^/log1 "-" "-" "-" "-" "-"$}m, 'a log knows nothing';
     like $log, qr{^/log2 "alice" "a\@example.com" "vip" "-" "alice"$}m,

@@ -237,7 +237,7 @@ sub walk ($nginx, $expected, %opt) {
     is get($tls, "/x$args", headers => \@headers)->status, 400,
         'plain HTTP to a port of TLS';
 
-    my (undef, $reply) = run('timeout', 10, 'sh', '-c',
+    my (undef, $reply) = run('timeout', 30 * slow, 'sh', '-c',
         "printf 'GET /x HTTP/1.0\\r\\nX-Queue-Entry-Token: $entry\\r\\n\\r\\n' | "
         . "openssl s_client -quiet -connect 127.0.0.1:$tls 2>/dev/null");
     like $reply, qr/^HTTP.* 400 .*^X-All: /ms, 'no certificate';
