@@ -110,7 +110,8 @@ for my $tls (0, 1) {
                                    . $ca->cert) : ();
 
     subtest "$what: worker_shutdown_timeout" => sub {
-        my $site = site(@url, main => 'worker_shutdown_timeout 5s;');
+        my $seconds = 5 * slow;
+        my $site = site(@url, main => "worker_shutdown_timeout ${seconds}s;");
         my $nginx = $site->nginx;
         my @old = $nginx->worker_pids;
         my @requests = waiting($site);
