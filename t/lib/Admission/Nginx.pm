@@ -271,7 +271,10 @@ sub configure ($self, %opt) {
     $conf =~ s/%%HEAD%%/$head/;
     1 while $conf =~ s/%%(\w+)%%/$self->variable($1)/ge;
 
-    write_file("$self->{dir}/nginx.conf", $conf);
+    # at once: a master that is late may be about to read the one of before
+
+    rename write_file("$self->{dir}/nginx.conf.new", $conf),
+           "$self->{dir}/nginx.conf" or croak "nginx.conf: $!";
 }
 
 

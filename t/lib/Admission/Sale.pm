@@ -159,13 +159,19 @@ sub is_over ($self) {
     my %told;
 
     Test::More::cmp_ok(scalar @waiting, '>', 0, 'somebody waits still');
-    $told{ $self->api($_, GET => 'status')->json->{status} }++ for @waiting;
+    for my $user (@waiting) {
+        my $r = Admission::HTTP::answered { $self->api($user, GET => 'status') };
+        $told{ $r->json->{status} }++;
+    }
+
     Test::More::is_deeply([ keys %told ], [ 'sold_out' ],
                           'and all of them are told');
 
     for my $i (1 .. 2 * $self->{site}{instances}) {
-        Test::More::is($self->api({ id => "new$i" }, POST => 'check')
-                       ->json->{code}, 'SOLD_OUT', 'nobody joins any more');
+        my $r = Admission::HTTP::answered {
+            $self->api({ id => "new$i" }, POST => 'check');
+        };
+        Test::More::is($r->json->{code}, 'SOLD_OUT', 'nobody joins any more');
     }
 }
 
