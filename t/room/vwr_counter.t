@@ -32,7 +32,15 @@ for my $case ([ '1 instance', 1, 0 ], [ '3 instances', 3, 0 ],
             "$what: at any time";
     }
 
-    cmp_ok $seen->{apart}, '<=', 0.5 * slow, "$what: two steps a second";
+    # of the steps in 4 s half are few: those around a time in which all stands still
+
+    SKIP: {
+        skip "$what: the machine stood still, $found", 1
+            if $seen->{lag} > 1 || $seen->{gap} > 1;
+
+        cmp_ok $seen->{apart}, '<=', 0.5 * slow, "$what: two steps a second";
+    }
+
     cmp_ok $_, '<=', $rate * slow, "$what: known there within 1 s"
         for values $seen->{hosts}->%*;
 }
