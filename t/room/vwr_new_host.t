@@ -20,6 +20,9 @@ sub another_host () {
     return $site->{nginx}->$#*;
 }
 
+# where what is asked has nothing to do with how soon Redis answers it is asked until
+# it is answered, see `answered`
+
 sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
 
 
@@ -27,48 +30,52 @@ sub code ($r) { return $r->status . ' ' . ($r->json->{code} // '') }
 
 my $ann = {};
 
-operator($site, POST => 'activate/concert');
-my $ticket = assign($site, 0, $ann)->json->{requestId};
-operator($site, POST => 'deactivate/concert');
+answered { operator($site, POST => 'activate/concert') };
+my $given = answered { assign($site, 0, $ann) }->json;
+my $ticket = $given->{requestId};
+answered { operator($site, POST => 'deactivate/concert') };
 
 ok wait_until(sub { !$redis->cmd('SISMEMBER', 'vwr:active-events',
-                                'concert') }, 10),
+                                'concert') }),
     'deactivated, and in no list any more';
 
 my $new = another_host;
 
-ok wait_until(sub { check($site, $new, $ann, $ticket)->json->{admitted} }, 10),
+ok wait_until(sub { check($site, $new, $ann, $ticket)->json->{admitted} }),
     'a host that starts then lets in who has a ticket';
 ok $ann->{'urr-vwr-token-concert'}, 'with a token';
 
-operator($site, POST => 'activate/concert?resume=1');
+answered { operator($site, POST => 'activate/concert?resume=1') };
 
 my $r;
 
 ok wait_until(sub { $r = check($site, $new, $ann, $ticket)->json;
                     !$r->{admitted} }),
     'resumed: they wait';
-is $r->{position}, 1, 'at their place';
+is $r->{position}, $given->{position}, 'at their place';
 
 
 # ---- not listed
 
-operator($site, POST => 'activate/other', instance => $new);
+answered { operator($site, POST => 'activate/other', instance => $new) };
 
 my $ben = {};
-my $place = assign($site, $new, $ben, event => 'other')->json->{requestId};
+my $place = answered { assign($site, $new, $ben, event => 'other') }
+            ->json->{requestId};
 my $page = visit($site, $new, undef, 'GET', '/vwr/other', headers => \@page);
 
 is $page->status, 200, 'an event that the API activated has a page';
 like $page->header('Cache-Control'), qr/^public/, 'which caches may keep';
 
 my $cho = {};
-$page = visit($site, $new, $cho, 'GET', '/vwr/other?nojs=1',
-              headers => \@page);
-is $page->status, 200, 'one without script, too';
-ok $cho->{'admission-ticket-other'}, 'that gives out tickets';
+ok((wait_until {
+    $page = visit($site, $new, $cho, 'GET', '/vwr/other?nojs=1',
+                  headers => \@page);
+    $cho->{'admission-ticket-other'}
+}), 'one without script gives out tickets');
+is $page->status, 200, 'and is a page, too';
 
-is code(check($site, $new, undef, $place, event => 'none')),
+is code(answered { check($site, $new, undef, $place, event => 'none') }),
     '404 UNKNOWN_EVENT', 'but others are none';
 is get($site->port($new), '/vwr/none')->status, 404, 'and have none';
 
@@ -90,7 +97,7 @@ is $page->header('Cache-Control'), 'no-store', 'and is not stored';
 $redis->sigcont;
 
 ok wait_until(sub { check($site, $new, $ben, $place, event => 'other')
-                    ->status == 200 }, 10), 'Redis back: it goes on';
+                    ->status == 200 }), 'Redis back: it goes on';
 is answered { assign($site, $new, $ben, event => 'other') }->json->{requestId},
     $place, 'with the same ticket';
 
