@@ -172,8 +172,21 @@ for my $case ([ 'made by hand', '200', '200' ],
                             %right, %claims, %exp);
     };
 
-    like ask('/events/', $jar->()), qr/^$bound/, "a token $what";
-    like ask('/free/', $jar->()), qr/^$free/, "a token $what, bind=off";
+    # one that is over in 4 s is shown again where it took as long to look at it
+
+    my $said = sub ($path) {
+        my $said;
+
+        for (1 .. 5) {
+            my $start = time;
+            $said = ask($path, $jar->());
+            last if time - $start < 3;
+        }
+        return $said;
+    };
+
+    like $said->('/events/'), qr/^$bound/, "a token $what";
+    like $said->('/free/'), qr/^$free/, "a token $what, bind=off";
 }
 
 
@@ -307,9 +320,10 @@ my $dark = Admission::Nginx->start(
     server => $site->server, vars => {});
 
 for my $case ([ '/events/', 200 ], [ '/on/', 403 ]) {
+    my $took = stopwatch;
     $r = get($dark->port, $case->[0]);
+    cmp_ok $took->(), '<', 4 * slow, 'in time';
     is $r->status, $case->[1], "$case->[0] with Redis out of reach at start";
-    cmp_ok $r->time, '<', 4 * slow, 'in time';
     ok wait_until { get($dark->port, $case->[0])->time < 1.5 * slow },
         'to the half second, where the machine does not stand still';
 }
