@@ -7,6 +7,7 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use IO::Socket::INET;
+use Time::HiRes qw(time);
 
 use Admission::HTTP;
 use Admission::JWT;
@@ -16,7 +17,7 @@ use Admission::Nginx;
 my %key = map { $_ => Admission::Keys->new('P-256', kid => $_) }
           qw(first second third fourth);
 my %token = map { $_ => $key{$_}->token('ES256', { userId => $_,
-                                                   exp => time + 86400 }) }
+                                                   exp => int(time) + 86400 }) }
             keys %key;
 
 # the service: each question waits until it is answered here
@@ -80,10 +81,13 @@ sub said ($c) {
     return $r->status == 200 ? $r->header('X-Id') // '-' : $r->status;
 }
 
-# whether nothing has come, though what is asked after it was answered
+# whether nothing has come, though what the log says after the mark is said: not for
+# long, since the others are told after 5 s to try again
 
-sub wait_on (@c) {
-    my $end = time + 1;
+sub wait_on ($mark, $said, @c) {
+    ok((wait_until { $nginx->error_log($mark) =~ $said }), 'it was heard');
+
+    my $end = time + 0.3;
     is $_->fill($end), 'timeout', 'it waits on' for @c;
 }
 
@@ -100,8 +104,11 @@ for my $late ([ 200, 'first' ], [ 500 ]) {
         my @others = map { ask('second') } 1 .. 2;
         my $second = question();
 
+        my $mark = $nginx->log_mark;
+
         answer($first, @$late);
-        wait_on(@others);
+        wait_on($mark, $late->[0] == 200 ? qr/have changed/ : qr/no keys from/,
+                @others);
 
         answer($second, 200, 'first', 'second');
         is said($_), 'second', 'it has the answer to its own question'
