@@ -145,7 +145,6 @@ END
                                         admission_queue_api; }
 END
 my $port = $nginx->port;
-my $exp = time + 600;
 my $letters = "\x{b300}\x{ae30} \x{1f3ab} \"\\</";
 
 
@@ -227,6 +226,11 @@ sub library ($name, $todo) {
 
 # ---- what is to be done
 
+# of tokens that last for ten minutes, once all is there: npm may take long
+
+npm_directory() if !grep { !installed($_) } 'node', 'npm';
+
+my $exp = time + 600;
 my %user = (userId => 'alice', email => 'alice@example.com', role => 'vip',
             exp => $exp);
 my %entry = (sub => 'concert', uid => 'alice', exp => $exp, iat => time);
