@@ -138,7 +138,10 @@ subtest 'keys that there are not' => sub {
                                               exp => time - 60 }))), '-',
         'an old token of a key of long ago is none, at once';
 
-    while (time - $start < 12) {
+    # beyond the next question, and until somebody came while it was asked: the test
+    # may stand still just then
+
+    while (time - $start < 12 || (keys %said < 2 && time - $start < 60)) {
         $said{$_}++ for split ' ', crowd($unknown, 8);
     }
 
