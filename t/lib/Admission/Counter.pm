@@ -36,7 +36,7 @@ LUA
 
 sub watch (%opt) {
     my $rate = $opt{rate};
-    my $site = waiting_site(instances => $opt{instances},
+    my $site = waiting_site(instances => $opt{instances}, timeout => '5s',
                             events => "default vwr_rate=$rate vwr_noshow=1;");
     my $redis = $site->redis;
     my @left = 0 .. $opt{instances} - 1;
@@ -53,7 +53,7 @@ sub watch (%opt) {
 
     # many wait, whom nobody had to ask for
 
-    operator($site, POST => 'activate/concert');
+    answered { operator($site, POST => 'activate/concert') };
     $redis->cmd('HSET', '{concert}:vwr', next => 1_000_000);
 
     for my $i (@left) {
