@@ -14,8 +14,11 @@ use Admission::Redis;
 my $redis = Admission::Redis->start;
 my $url = $redis->url;
 
+# Redis is there or not, and never hangs: no call is given up since the machine
+# stood still
+
 sub http ($zone) {
-    return "admission_zone $zone; admission_redis $url timeout=3s;";
+    return "admission_zone $zone; admission_redis $url timeout=60s;";
 }
 
 # One with a limit, and what it says of its fallback: whether, and for how long.
