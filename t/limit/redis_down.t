@@ -196,7 +196,9 @@ subtest 'a second on this host' => sub {
     my $end = time + 3;
     my ($ok, $asked) = (0, 0);
 
-    while (time < $end) {
+    # or until it has, where the machine stood still for most of that
+
+    while (time < $end || ($ok < 10 && time < $end + 30)) {
         $ok++ if ask('/second/?k=a')->status == 200;
         $asked++;
     }
