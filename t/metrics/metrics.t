@@ -38,7 +38,7 @@ my $server = <<'END';
 END
 
 my $site = Admission::Site->start(
-    workers => 2, timeout => '2s', events => 'default threshold=2 vwr_rate=0;',
+    workers => 2, timeout => '60s', events => 'default threshold=2 vwr_rate=0;',
     http => "$http    log_format verdicts '\$request_uri \$admission_verdict';\n",
     server => $server);
 
@@ -173,6 +173,7 @@ subtest '10,000 requests' => sub {
     my @looks = ($before);
     my $each = 210;
     my $expected = 0;
+    my $looked = 0;
 
     for my $step ('two workers', 'a reload', 'a worker killed',
                   'another size of the zone')
@@ -183,7 +184,8 @@ subtest '10,000 requests' => sub {
             if $step =~ /size/;
 
         # a worker that has just come, or a new zone, has heard of the room
-        ok((wait_until { get($port, '/one/')->status != 200 } 10), $step);
+        ok((wait_until { $looked++; get($port, '/one/')->status != 200 } 10),
+           $step);
         many($each, @$_[3 .. $#$_]) for @traffic;
 
         # a request is counted with its log, which may come after its end has
@@ -192,7 +194,8 @@ subtest '10,000 requests' => sub {
         $expected += $each * @traffic;
         my $enough = wait_until {
             metrics($port)->sum('requests_total')
-                - $before->sum('requests_total') >= $expected } 10;
+                - $before->sum('requests_total') >= $expected + $looked
+        } 10;
         ok($enough, "$step: all are counted");
 
         push @looks, metrics($port);
@@ -256,6 +259,11 @@ subtest 'rate limits' => sub {
 
 subtest 'Redis, and without it' => sub {
     my $m = metrics($port);
+    my $timeout = sub ($time) {
+        $nginx->reload(http => $site->http
+                       =~ s/admission:1m/admission:2m/r
+                       =~ s/timeout=\K\d+s/$time/r);
+    };
 
     for my $call (qw(command vwr_step limit)) {
         cmp_ok($m->value('redis_call_duration_seconds_count', call => $call),
@@ -273,6 +281,9 @@ subtest 'Redis, and without it' => sub {
     is($m->value('ready'), 1, 'ready');
     cmp_ok($m->value('redis_connections'), '>', 0, 'connections');
 
+    # until now Redis was waited for however long the machine stood still
+
+    $timeout->(2 * slow . 's');
     $site->redis->sigstop;
 
     # enough of them are out at each worker for its breaker to open
@@ -319,6 +330,14 @@ subtest 'Redis, and without it' => sub {
             && $now->value('ready') && !$now->value('rate_limit_fallback')
             && !$now->value('state_stale')
     } 20), 'all is well again') or diag metrics($port)->text;
+
+    # a call that is late once more would be one without Redis
+
+    $timeout->('60s');
+    ok((wait_until {
+        get($port, '/few/?k=c') for 1 .. 4;
+        !metrics($port)->value('rate_limit_fallback')
+    } 20), 'and stays so');
 
     my $fallback = metrics($port)->value('rate_limit_fallback_seconds_total');
     get($port, '/few/?k=c') for 1 .. 4;
