@@ -42,14 +42,26 @@ sub kept (@command) {
     return $answer;
 }
 
-is $site->call(0, in => POST => 'check')->json->{status}, 'active', 'one is in';
+# asked again where a node stood still for a second
+
+sub joins ($i, $user) {
+    return answered { $site->call($i, $user => POST => 'check') }->json;
+}
+
+sub listens ($i, $user) {
+    return answered {
+        Admission::Stream->open(
+            $site->port($i), '/api/queue/stream/concert?join=1',
+            bearer => $site->user($user))
+    };
+}
+
+is joins(0, 'in')->{status}, 'active', 'one is in';
 
 # a line of others, whom no host knows, and two behind it who are heard of
 
-$site->call(0, first => POST => 'check');
-my $listening = Admission::Stream->open(
-    $site->port(1), '/api/queue/stream/concert?join=1',
-    bearer => $site->user('second'));
+joins(0, 'first');
+my $listening = listens(1, 'second');
 is $listening->message->{position}, 2, 'a stream at the head';
 
 my $t = $sentinel->cmd('TIME');
@@ -63,11 +75,9 @@ for my $part (0 .. 2) {
 }
 sleep 0.01;
 
-my $ann = $site->call(1, ann => POST => 'check')->json;
+my $ann = joins(1, 'ann');
 is $ann->{position}, 3003, 'one far back';
-my $ben = Admission::Stream->open(
-    $site->port(0), '/api/queue/stream/concert?join=1',
-    bearer => $site->user('ben'));
+my $ben = listens(0, 'ben');
 my $place = $ben->message->{place};
 
 # places of before a view are asked about, once

@@ -9,6 +9,7 @@ use Admission::Test;
 use Time::HiRes qw(time sleep);
 
 use Admission::Cluster;
+use Admission::HTTP;
 use Admission::Metrics;
 use Admission::Site;
 use Admission::Stream;
@@ -36,16 +37,24 @@ sub poll ($i, $user) {
     return $json;
 }
 
+# what has to succeed, asked again where a node stood still for a second
+
 sub joins ($i, $user) {
-    my $json = $site->call($i, $user, POST => 'check')->json;
+    my $json = answered { $site->call($i, $user, POST => 'check') }->json;
     $place{$user} = $json->{place};
     return $json;
 }
 
+sub leaves ($i, $user, %opt) {
+    return answered { $site->call($i, $user, POST => 'leave', %opt) };
+}
+
 sub listens ($i, $user) {
-    return Admission::Stream->open(
-        $site->port($i), '/api/queue/stream/concert?join=1',
-        bearer => $site->user($user));
+    return answered {
+        Admission::Stream->open(
+            $site->port($i), '/api/queue/stream/concert?join=1',
+            bearer => $site->user($user))
+    };
 }
 
 sub polls_of_views ($i) {
@@ -94,7 +103,7 @@ ok from_view($_, "far$_"), "host $_ answers from its view" for 0, 1;
 
 # whoever is let in now does not hear of it before: that is on the replica
 
-$site->call(0, in => POST => 'leave');
+leaves(0, 'in');
 ok((wait_until { defined $cluster->cmd('ZSCORE', $key->('active'), 'first') }),
    'the first one is let in');
 is $master->cmd('WAIT', 1, 10_000), 1, 'as the replica knows';
@@ -163,19 +172,18 @@ ok((wait_until {
 # turns: by a poll of one host, by a stream of the other
 
 my $took = stopwatch;
-$site->call(1, first => POST => 'leave');
+leaves(1, 'first');
 ok((wait_until { is_in(poll(0, 'second')) } 20), 'the next one is in');
 cmp_ok $took->(), '<', 3 * slow, 'soon';
 
 $took = stopwatch;
-$site->call(0, second => POST => 'leave');
+leaves(0, 'second');
 ok $near->message_that(\&is_in, 20), 'and the next, by a stream';
 cmp_ok $took->(), '<', 3 * slow, 'soon';
 ok $far->message_that(sub ($m) { abs($m->{position} - 2003) <= 10 }, 20),
     'the stream far back goes on';
 
-$site->call(0, 'far1', POST => 'leave',
-            headers => [ 'X-Queue-Place' => $place{far1} ]);
+leaves(0, 'far1', headers => [ 'X-Queue-Place' => $place{far1} ]);
 ok((wait_until { poll(1, 'far1')->{status} ne 'queued' } 5),
    'who leaves has left, on the other host, too');
 
