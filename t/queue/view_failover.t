@@ -14,7 +14,9 @@ use Admission::Sentinel;
 use Admission::Site;
 use Admission::Stream;
 
-my $sentinel = Admission::Sentinel->start;
+# a node that stands still for a moment is no node that is down
+
+my $sentinel = Admission::Sentinel->start(timeout => 2500);
 my $site = Admission::Site->start(
     redis => $sentinel, redis_url => $sentinel->url, instances => 2,
     timeout => '1s',
