@@ -8,7 +8,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    instances => 2, timeout => 8 * slow . 's',
+    instances => 2, timeout => '8s',
     events => 'default threshold=1 vwr_rate=50 admit_interval=200ms;',
     server => <<'END');
         location /vwr-api/ { admission_vwr_api; }
