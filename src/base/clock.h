@@ -88,6 +88,17 @@ ngx_adm_monotonic_us(void)
 #define ngx_adm_wall()                                                        \
     ((int64_t) (ngx_cached_time->sec * 1000 + ngx_cached_time->msec))
 
+/* the same as it is now: the above stands during a turn of the event loop */
+static ngx_inline int64_t
+ngx_adm_wall_now(void)
+{
+    struct timeval  tv;
+
+    ngx_gettimeofday(&tv);
+
+    return (int64_t) tv.tv_sec * 1000 + tv.tv_usec / 1000;
+}
+
 /*
  * Redis's time, us and s, as this host measures it; the host's own, before
  * Redis first answered, or where the module is not in use.

@@ -116,6 +116,12 @@ ngx_adm_touch_shared(void)
  * Redis looked at its clock some time between call and answer, so the offset
  * lies between two bounds.  If the known one does, too, it is kept: answers
  * that took their time do not shake it.
+ *
+ * Where the worker was held up, the answer may have come after this turn of the
+ * event loop began, and be later than NGINX's own time, by seconds even.  So
+ * before the offset is raised, the lower bound is reckoned by what time it is
+ * now.  The call did not leave before the turn it was made in: the upper bound
+ * is never too low.
  */
 
 ngx_int_t
@@ -139,6 +145,12 @@ ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed)
     high = low + (ngx_atomic_int_t) elapsed;
 
     known = (ngx_atomic_int_t) touch->offset;
+
+    if (known < low) {
+        low = ngx_min(low, (ngx_atomic_int_t) (redis / 1000
+                                               - ngx_adm_wall_now()));
+    }
+
     offset = ngx_min(ngx_max(known, low), high);
 
     if (offset == known) {
