@@ -20,6 +20,15 @@
 #define NGX_ADM_EFFORT_ALL      4        /* all together one in so many */
 #define NGX_ADM_EFFORT_AHEAD    1000     /* ms ahead of a share */
 
+/*
+ * ns that one look counts at most: what by itself uses up what an address may
+ * be ahead.  On a virtual machine the processor's time may jump, by what the
+ * hypervisor took: a jump is nobody's effort, and times an address's share it
+ * would shut the address out for seconds, for one token.
+ */
+#define NGX_ADM_EFFORT_LOOK                                                   \
+    ((int64_t) NGX_ADM_EFFORT_AHEAD * 1000000 / NGX_ADM_EFFORT_ADDRESS)
+
 #define NGX_ADM_EFFORT_PREFIX   8        /* bytes of an IPv6 address */
 
 
@@ -92,6 +101,7 @@ ngx_adm_effort_wasted(void)
     }
 
     ns = (int64_t) (ngx_adm_effort_spent() - ngx_adm_effort_began);
+    ns = ngx_min(ns, NGX_ADM_EFFORT_LOOK);
     n = ngx_adm_effort_entry(ngx_adm_effort_sockaddr);
 
     ngx_adm_effort_add(&ngx_adm_effort_all, ns * NGX_ADM_EFFORT_ALL);

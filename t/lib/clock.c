@@ -4,8 +4,10 @@
  * the real time the seconds in the file that CLOCK_FILE names, an int64_t that is
  * mapped and so may change at any time; with CLOCK_ALL to that of the clock which
  * nobody can set as well.  A second one there, if not 0, is the time of day at
- * which it stands, to which the seconds are added.  (libfaketime and jemalloc,
- * which redis-server is built with, lock each other out.)
+ * which it stands, to which the seconds are added.  A third one is by how many ms
+ * the processor's time of a thread jumps whenever it is looked at, as it may on a
+ * virtual machine.  (libfaketime and jemalloc, which redis-server is built with,
+ * lock each other out.)
  */
 
 
@@ -23,6 +25,7 @@
 
 static volatile int64_t  *offset;
 static int                all;
+static __thread int64_t   jumped;    /* ms */
 
 
 __attribute__((constructor)) static void
@@ -44,7 +47,7 @@ clock_map(void)
         return;
     }
 
-    p = mmap(NULL, 2 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
+    p = mmap(NULL, 3 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
     if (p != MAP_FAILED) {
         offset = p;
     }
@@ -73,6 +76,17 @@ clock_gettime(clockid_t clock, struct timespec *ts)
                         || clock == CLOCK_MONOTONIC_COARSE))))
     {
         ts->tv_sec += offset[0];
+    }
+
+    if (rc == 0 && offset && clock == CLOCK_THREAD_CPUTIME_ID) {
+        jumped += offset[2];
+        ts->tv_sec += jumped / 1000;
+        ts->tv_nsec += jumped % 1000 * 1000000;
+
+        if (ts->tv_nsec >= 1000000000) {
+            ts->tv_sec++;
+            ts->tv_nsec -= 1000000000;
+        }
     }
 
     return rc;

@@ -39,7 +39,8 @@ sub new ($class, $dir, %opt) {
 sub env ($self) { return $self->{env} }
 
 
-# With `stop` the time of day stands, at that of now and so many seconds.
+# With `stop` the time of day stands, at that of now and so many seconds.  With
+# `jump` the processor's time of a thread is so many ms further at each look.
 
 sub set ($self, $seconds, %opt) {
     my $name = $self->{file};
@@ -48,7 +49,8 @@ sub set ($self, $seconds, %opt) {
 
     # in place: it is mapped
     open my $file, -e $name ? '+<' : '>', $name or croak "$name: $!";
-    syswrite $file, pack 'qq', $seconds, $self->{stopped} // 0;
+    syswrite $file, pack 'q3', $seconds, $self->{stopped} // 0,
+                          $opt{jump} // 0;
 }
 
 

@@ -215,7 +215,7 @@ sub start_again ($self) {
 
 # Seconds by which its clock, and that of its timers, is ahead.
 
-sub set_clock ($self, $seconds) { $self->{clock}->set($seconds) }
+sub set_clock ($self, $seconds, %opt) { $self->{clock}->set($seconds, %opt) }
 
 
 # ---- the log
