@@ -10,6 +10,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/clock.h"
 #include "comers_node.h"
 
 
@@ -166,7 +167,7 @@ ngx_adm_comers_take(ngx_str_t *event, int64_t activation,
 
     ngx_adm_comers_asks_locked(zone, cn, comers);
 
-    if (cn->out && ngx_current_msec - cn->taken < NGX_ADM_COMERS_OUT) {
+    if (cn->out && ngx_adm_since(cn->taken) < NGX_ADM_COMERS_OUT) {
         goto unlock;
     }
 

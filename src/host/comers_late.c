@@ -317,9 +317,7 @@ ngx_adm_comers_room_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn,
         q = ngx_queue_last(&all->lates);
         late = ngx_queue_data(q, ngx_adm_comers_late_t, queue);
 
-        if (ngx_current_msec - late->heard
-            <= NGX_ADM_COMERS_TURN / 1000)
-        {
+        if (ngx_adm_since(late->heard) <= NGX_ADM_COMERS_TURN / 1000) {
             late = NULL;
         }
     }
@@ -414,7 +412,7 @@ ngx_adm_comers_asks_locked(ngx_adm_zone_t *zone, ngx_adm_comers_node_t *cn,
         next = ngx_rbtree_next(&cn->asks, node);
         late = (ngx_adm_comers_late_t *) node;
 
-        if (ngx_current_msec - late->heard > NGX_ADM_COMERS_STALE) {
+        if (ngx_adm_since(late->heard) > NGX_ADM_COMERS_STALE) {
             ngx_adm_comers_late_free_locked(zone, late);
             gone++;
             continue;

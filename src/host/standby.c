@@ -10,6 +10,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
+#include "../base/clock.h"
 #include "few.h"
 #include "standby.h"
 
@@ -188,9 +189,7 @@ ngx_adm_standby_take_locked(ngx_adm_standby_node_t *sn,
     int64_t     most;
     ngx_uint_t  held, good;
 
-    if (sn->heard
-        && ngx_current_msec - sn->asked >= NGX_ADM_STANDBY_AWAY)
-    {
+    if (sn->heard && ngx_adm_since(sn->asked) >= NGX_ADM_STANDBY_AWAY) {
         return NGX_DECLINED;
     }
 
@@ -239,7 +238,7 @@ static ngx_uint_t
 ngx_adm_standby_good_locked(ngx_adm_standby_node_t *sn)
 {
     return sn->heard
-           && ngx_current_msec - sn->asked < NGX_ADM_STANDBY_LIFE;
+           && ngx_adm_since(sn->asked) < NGX_ADM_STANDBY_LIFE;
 }
 
 
