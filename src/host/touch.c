@@ -127,7 +127,7 @@ ngx_adm_touch_shared(void)
 ngx_int_t
 ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed)
 {
-    ngx_atomic_int_t  low, high, offset, known;
+    ngx_atomic_int_t  low, high, offset, known, now;
     ngx_adm_touch_t  *touch;
 
     touch = ngx_adm_touch(ngx_adm_zone);
@@ -147,8 +147,8 @@ ngx_adm_time_observed(int64_t redis, ngx_msec_t elapsed)
     known = (ngx_atomic_int_t) touch->offset;
 
     if (known < low) {
-        low = ngx_min(low, (ngx_atomic_int_t) (redis / 1000
-                                               - ngx_adm_wall_now()));
+        now = (ngx_atomic_int_t) (redis / 1000 - ngx_adm_wall_now());
+        low = ngx_min(low, now);
     }
 
     offset = ngx_min(ngx_max(known, low), high);
