@@ -57,6 +57,17 @@ sub check ($i, $event, $ticket) {
            ->json // {};
 }
 
+# Where Redis stood still for 1.5 s nobody is let in for as long: who comes then is
+# a moment later.
+
+sub enters ($i, $event, $user) {
+    return wait_until {
+        my $r = request($site->port($i), POST => "/api/queue/check/$event",
+                        bearer => $site->user($user))->json // {};
+        ($r->{status} // '') eq 'active' && $r
+    } || {};
+}
+
 sub kept ($event, $field = 'version') {
     return $redis->cmd('HGET', "{$event}:schedule", $field) // '';
 }
@@ -134,8 +145,7 @@ subtest 'a host that starts, at the gate of tier 2' => sub {
     for my $n (1 .. 3) {
         my $event = "gate$n";
         my $user = $site->user("u$n");
-        my $r = request($site->port, POST => "/api/queue/check/$event",
-                        bearer => $user)->json;
+        my $r = enters(0, $event, "u$n");
         is $r->{status}, 'active', 'one who is in';
         my @shown = (bearer => $user, headers =>
                      [ 'X-Queue-Entry-Token' => $r->{entryToken} ]);
@@ -195,6 +205,8 @@ subtest 'the clock of Redis goes back' => sub {
     ok((wait_until { $redis->cmd('ZCARD', '{back}:active') == 1 }),
        'and the line goes in');
     steps('back', 0.5);
+    ok((wait_until { (status($site->port($_), 'back')->{phase} // '')
+                     eq 'open' }), "as host $_ knows") for 0, 1;
 
     $redis->set_clock(-3600);
     wait_until { abs(now() - CORE::time + 3600) < 60 };
@@ -211,8 +223,7 @@ subtest 'the clock of Redis goes back' => sub {
     is $r->status, 200, 'tickets are given' or diag $r->raw;
     ok((wait_until { check(1, 'back', $r->json)->{admitted} } 20),
        'and served') if $r->status == 200;
-    is request($site->port($_), POST => '/api/queue/check/back',
-               bearer => $site->user("late$_"))->json->{status}, 'active',
+    is enters($_, 'back', "late$_")->{status}, 'active',
         "host $_: and who joins gets in" for 0, 1;
 
     # a later time is one to come

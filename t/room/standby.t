@@ -11,6 +11,7 @@ use Admission::Metrics;
 use Admission::Site;
 use Admission::Swarm;
 use Admission::Waiting;
+use List::Util qw(max);
 use Time::HiRes qw(sleep time);
 
 my $rate = 12;
@@ -180,9 +181,11 @@ ok token_of($over), 'who has passed the room all the same';
 is page({}, '/trial/x')->status, 200, 'a dry run';
 
 
-$r = visit($site, 0, $in, POST => '/tier1/queue/check/concert',
-           bearer => $site->user('ann'));
-is $r->json->{status}, 'active', 'who passed may join the queue';
+# where Redis stood still for 1.5 s nobody is let in for as long
+ok +(wait_until {
+    visit($site, 0, $in, POST => '/tier1/queue/check/concert',
+          bearer => $site->user('ann'))->json->{status} eq 'active'
+}), 'who passed may join the queue';
 
 
 # ---- an address that takes many
@@ -280,8 +283,9 @@ ok $swarm->run(until => sub { $answered == $crowd }, timeout => 20),
 my $took = time - $began;
 delete $code{seen};
 
-# the burst, what comes while they are held up, and what the host had in hand
-my $most = $rate + $rate + 2 + $rate / 4;
+# the burst, what comes while they are held up, as long as others still come, and
+# what the host had in hand
+my $most = $rate + $rate * max(1, $took) + 2 + $rate / 4;
 cmp_ok $code{200} // 0, '<=', $most, 'no more than the rate and the burst pass';
 SKIP: {
     skip 'this machine was too slow for that', 1
