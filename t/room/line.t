@@ -6,7 +6,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
-use List::Util qw(min);
+use List::Util qw(max min);
 
 use Admission::HTTP;
 use Admission::Metrics;
@@ -176,15 +176,16 @@ subtest 'a flood' => sub {
         assigns(0, 1) == $before;
     };
 
-    # the least of some: what a host knows of it counts for a second, for which a
-    # machine may stand still
+    # the least of some: what a host knows of it counts for a second, and then both
+    # of its workers may ask; where the machine is slow a flood takes some seconds
 
-    my ($n, $asked) = (1280);
+    my ($n, $asked, $most) = (1280);
 
     for (1 .. 5) {
         my $before = assigns(0, 1);
         my $swarm = Admission::Swarm->new(connections => 16);
         my ($told, %code) = (0);
+        my $began = time;
 
         for my $k (1 .. $n) {
             $swarm->request($port[$k % 2], 'POST', '/vwr-api/assign/many', {},
@@ -195,9 +196,10 @@ subtest 'a flood' => sub {
         is_deeply \%code, { 503 => $n }, 'all are refused';
 
         $asked = assigns(0, 1) - $before;
-        last if $asked <= $n / 64;
+        $most = max($n / 64, 2 * 2 * (2 + time - $began));
+        last if $asked <= $most;
     }
-    cmp_ok $asked, '<=', $n / 64, "$n calls are $asked commands";
+    cmp_ok $asked, '<=', $most, "$n calls are $asked commands";
     is get($port[0], '/vwr-api/status/many')->json->{totalInQueue}, 50,
         'no ticket was given';
 

@@ -9,7 +9,7 @@ use Admission::Metrics;
 use Admission::Site;
 use Admission::Stream;
 use Admission::Waiting;
-use List::Util qw(min);
+use List::Util qw(max min);
 use Time::HiRes qw(time);
 
 my $site = waiting_site(
@@ -91,17 +91,24 @@ for (1 .. 5) {
 
 cmp_ok min(@soon), '<', 2 * slow, 'soon';
 
-my ($since, $began, $stood) = ($n, time, 0);
+# the most of some: when the machine stands still, or the worker, nothing is told
 
-for (my $last = $began; time - $began - $stood < 3; ) {
-    $n++ if $stream->message(0.3);
-    assign($site, 0, {});
+my $most = 0;
 
-    # when the machine stands still nothing is told
+for (1 .. 5) {
+    my ($since, $began, $stood) = ($n, time, 0);
 
-    my $now = time;
-    $stood += $now - $last if $now - $last > 0.6;
-    $last = $now;
+    for (my $last = $began; time - $began - $stood < 3; ) {
+        $n++ if $stream->message(0.3);
+        assign($site, 0, {});
+
+        my $now = time;
+        $stood += $now - $last if $now - $last > 0.6;
+        $last = $now;
+    }
+
+    $most = max($most, $n - $since);
+    last if $most >= 2;
 }
 
 # whenever they were read they were sent since then
@@ -109,7 +116,7 @@ for (my $last = $began; time - $began - $stood < 3; ) {
 my $took = time - $before;
 
 cmp_ok $n, '<=', 1 + $took / 0.95, 'at most one a second';
-cmp_ok $n - $since, '>=', 2, 'and not much less' if slow == 1;
+cmp_ok $most, '>=', 2, 'and not much less' if slow == 1;
 
 
 # ---- the turn
@@ -234,10 +241,16 @@ ok $head->ended, 'without a stream';
 
 operator($site, POST => 'activate/short');
 
-my $brief = {};
-assign($site, 0, $brief, event => 'short');
+my $ends;
 
-my $ends = open_stream($brief, event => 'short');
+# another one where the machine stood still for as long as one is good
+
+for (1 .. 5) {
+    my $brief = {};
+    assign($site, 0, $brief, event => 'short');
+    $ends = open_stream($brief, event => 'short');
+    last if $ends->status == 200;
+}
 
 ok $ends->message, 'of a ticket that ends soon';
 ok $ends->ended(15), 'it ends with the ticket';

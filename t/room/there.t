@@ -151,11 +151,21 @@ is while_ahead(8, sub ($host) {
     poll($v{11}, host => $host, ahead => 9)->json->{ahead} }, @there), 8,
     'nor stand ahead';
 
+# it keeps to the fewest that it told: another one where they were fewer for a while,
+# since this test was kept from polling
+
 my ($rises, $before) = (0, 99);
 ok((wait_until {
+    poll($_) for @there;
     my $m = $told->message(1) or return;
     $rises++ if $m->{ahead} > $before;
-    ($before = $m->{ahead}) == 9;
+    return 1 if ($before = $m->{ahead}) == 9;
+
+    if ($before < 9) {
+        $told->close;
+        ($told, $before) = (stream(12, 0), 99);
+    }
+    return 0;
 } 60), 'a stream tells of it');
 is $rises, 0, 'and never of more than before';
 
@@ -181,10 +191,15 @@ ok $_->{ahead} <= 9, "a stream keeps to the fewest that it told: $_->{ahead}"
 
 becomes(10, 'all are there still', @there, $v{7});
 
-my $again = Admission::Stream->open(
-    $port[1], "/vwr-api/stream/concert/$v{12}{ticket}?ahead=5",
-    cookies => $v{12}{jar});
-is $again->message->{ahead}, 5, 'the one after it goes on from there';
+my $again;
+ok((wait_until {
+    poll($_) for @there, $v{7};
+    $again->close if $again;
+    $again = Admission::Stream->open(
+        $port[1], "/vwr-api/stream/concert/$v{12}{ticket}?ahead=5",
+        cookies => $v{12}{jar});
+    (($again->message // {})->{ahead} // 0) == 5;
+}), 'the one after it goes on from there');
 
 
 # ---- all of them go, and the counter goes on

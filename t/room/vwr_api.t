@@ -371,20 +371,31 @@ $redis->sigcont;
 
 # in time is what comes within 6 s of the turn, late within 10
 
-my $cho = {};
+my ($cho, $late);
+my $came = 0;
 operator($site, POST => 'activate/short');
-assign($site, 0, $cho, event => 'short');
-advance_past($site, 'short');
 
-$ticket = $cho->{'admission-ticket-short'};
-$token = jwt_decode(check($site, 0, $cho, $ticket, event => 'short')
-                    ->json->{token});
-is $token->{position}, 1, 'in time: with its position';
+# another one where the machine stood still for as long as that
 
-my $rest = $token->{adm} / 1e6 + 6.1 - Time::HiRes::time;
-Time::HiRes::sleep($rest) if $rest > 0;
-my $late = jwt_decode(check($site, 0, $cho, $ticket, event => 'short')
-                      ->json->{token});
+for (1 .. 5) {
+    $cho = {};
+    assign($site, 0, $cho, event => 'short');
+    $came++;
+    advance_past($site, 'short');
+
+    $ticket = $cho->{'admission-ticket-short'};
+    $token = jwt_decode(check($site, 0, $cho, $ticket, event => 'short')
+                        ->json->{token} // '') // {};
+    $late = undef;
+    next if !defined $token->{position};
+
+    my $rest = $token->{adm} / 1e6 + 6.1 - Time::HiRes::time;
+    Time::HiRes::sleep($rest) if $rest > 0;
+    $late = jwt_decode(check($site, 0, $cho, $ticket, event => 'short')
+                       ->json->{token} // '');
+    last if $late;
+}
+is $token->{position}, $came, 'in time: with its position';
 ok !defined $late->{position} && !defined $late->{at},
     'later than token_ttl: without';
 is $late->{act}, $token->{act}, 'the activation stays';
@@ -393,7 +404,7 @@ cmp_ok $late->{exp}, '<=', $token->{adm} / 1e6 + 10, 'never past session_max';
 ok wait_until { code(check($site, 0, $cho, $ticket, event => 'short'))
                 eq '404 POSITION_NOT_FOUND' } 20;
 $r = assign($site, 0, $cho, event => 'short');
-is $r->json->{position}, 2, 'a ticket whose time is over is replaced';
+is $r->json->{position}, $came + 1, 'a ticket whose time is over is replaced';
 
 
 # ---- paused, and not
