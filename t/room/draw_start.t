@@ -91,7 +91,9 @@ sub check ($i, $event, $ticket) {
 }
 
 # so many lots, and a start that both hosts know, at least so many seconds ahead
-# once it is set
+# once it is set; what Redis has of the room ahead of that
+
+my %before;
 
 sub gathering ($event, $in, $n) {
     my $opens = now() - 10;
@@ -103,6 +105,7 @@ sub gathering ($event, $in, $n) {
                                      "/vwr-api/assign/$event") }->json
                    } 1 .. $n;
     is_deeply [ map { $_->{lot} } @lots ], [ 1 .. $n ], 'lots';
+    $before{$event} = { $redis->cmd('HGETALL', "{$event}:vwr")->@* };
 
     my $starts = int(now()) + 1 + $in;
     schedule($event, opens => $opens, starts => $starts);
@@ -343,7 +346,6 @@ for my $event ('all-lost', 'beacon-lost') {
                 bearer => $Admission::Site::SECRETS{admin},
                 json => { beacon => $byte x 32 })->status;
         };
-        my %before = $redis->cmd('HGETALL', "{$event}:vwr")->@*;
         ok((wait_until { $post->('ab') == 200 } 20), 'its beacon') if $with;
 
         my $d = one_draw($event, @lots);
@@ -355,7 +357,7 @@ for my $event ('all-lost', 'beacon-lost') {
 
         $_->stop for $site->nginx(0), $site->nginx(1);
         $redis->cmd('DEL', "{$event}:vwr");
-        $redis->cmd('HSET', "{$event}:vwr", %before, next => 9);
+        $redis->cmd('HSET', "{$event}:vwr", $before{$event}->%*, next => 9);
         $site->{nginx} = [ $site->instance, ahead() ];
         $site->nginx($_)->allow(qr/the draw of event|lost data/) for 0, 1;
 

@@ -130,6 +130,17 @@ $crowd->come($rate / 2, 1);
 ok $crowd->settle(120), 'all got in';
 $crowd->sample;
 
+# for 10 s since nobody waits, by Redis's clock: not if this took as long
+wait_until { my $r = operator($site, GET => 'status/concert')->json;
+             $r->{servingCounter} >= $r->{nextPosition} };
+my @still = map { standby($_) } 0 .. $hosts - 1;
+my $calm_for = $redis->cmd('TIME')->[0] - (field('calm') // 0) / 1e6;
+SKIP: {
+    skip 'this machine was too slow for that', $hosts if $calm_for > 9;
+    is $still[$_], Admission::Test::false, "host $_: it still shows"
+        for 0 .. $hosts - 1;
+}
+
 my ($seen) = grep { $_->{seen} && $_->{us} >= $flood->{us} }
              $crowd->{samples}->@*;
 ok $seen, 'it shows';
@@ -196,11 +207,6 @@ is_deeply \@early, [], 'nobody passed before the turn came';
 
 
 # ---- and back
-
-wait_until { my $r = operator($site, GET => 'status/concert')->json;
-             $r->{servingCounter} >= $r->{nextPosition} };
-is standby($_), Admission::Test::false, "host $_: it still shows"
-    for 0 .. $hosts - 1;
 
 unseen_again;
 ($shown, $passed) = below(0.5, 1);
