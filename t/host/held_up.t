@@ -81,7 +81,7 @@ my $nginx = Admission::Nginx->start(
     admission_redis @{[ $fake->url ]} timeout=60s;
     admission_secret tier2 $secret{tier2};
     admission_secret user $secret{user};
-    admission_events { default threshold=2; }
+    admission_events { concert threshold=2; }
     keepalive_timeout 3600s;
 END
         admission_user jwt;

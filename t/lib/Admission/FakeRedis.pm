@@ -21,6 +21,7 @@ use v5.36;
 
 use IO::Socket::INET;
 use POSIX ();
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 use Admission::Process ();
 use Admission::Test ();
@@ -103,6 +104,9 @@ sub serve ($self) {
         }
 
         until ($socket = $self->{listen}->accept) { }
+
+        # what it writes is there when it has written
+        setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
 
         my $connection = bless { socket => $socket, number => $number,
                                  buffer => '', log => $self->{log} },
