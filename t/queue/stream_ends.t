@@ -11,7 +11,7 @@ use Admission::Stream;
 use Time::HiRes qw(time);
 
 my $site = Admission::Site->start(
-    timeout => '2s',
+    timeout => '60s',
     events => 'default threshold=1 admit_interval=200ms;
                sold threshold=10 slots=0; gated threshold=10 vwr=on;',
     server => <<'END');
@@ -78,11 +78,16 @@ is $site->call(0, ivy => GET => 'status')->json->{status}, 'not_in_queue',
 
 # ---- Redis away: nothing is told but what the host knows, and it goes on
 
-$site->call(0, ann => POST => 'leave');
-$site->call(0, fay => POST => 'check');
-$site->call(0, jim => POST => 'check');
+# until now Redis was waited for however long it stood still
 
-my $jim = open_stream('jim');
+$site->{timeout} = 2 * slow . 's';
+$site->nginx->reload(http => $site->http, server => $site->server);
+
+answered { $site->call(0, ann => POST => 'leave') };
+answered { $site->call(0, fay => POST => 'check') };
+answered { $site->call(0, jim => POST => 'check') };
+
+my $jim = answered { open_stream('jim') };
 
 is $jim->message->{status}, 'queued', 'one waits';
 
@@ -98,7 +103,7 @@ ok $jim->message_that(\&is_in, 20), 'and goes on when it is back';
 # ---- as many as there may be, also of those that are asked for together
 
 my $few = Admission::Site->start(
-    redis => $site->redis, workers => 1, timeout => '5s',
+    redis => $site->redis, workers => 1, timeout => '60s',
     events => 'default threshold=1;', http => 'admission_streams max=3;');
 
 $few->call(0, "u$_" => POST => 'check') for 1 .. 10;
