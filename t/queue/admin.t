@@ -17,7 +17,7 @@ my $redis = Admission::Redis->start;
 
 my $nginx = Admission::Nginx->start(http => <<END, server => <<'END',
     admission_zone    admission:1m;
-    admission_redis   @{[ $redis->url ]} timeout=5s;
+    admission_redis   @{[ $redis->url ]} timeout=60s;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user;
 
@@ -76,7 +76,12 @@ sub join_queue ($who) {
 
 wait_until { as_admin('GET', 'other')->status == 404 };
 
-join_queue($_) for qw(a b c d e);
+# where Redis stood still just then so it is for the second one
+
+for my $who (qw(a b)) {
+    wait_until { join_queue($who) eq 'active' };
+}
+join_queue($_) for qw(c d e);
 
 my $r = as_admin('GET', 'concert');
 is $r->status, 200, 'looking';
@@ -97,7 +102,10 @@ is as_admin('GET', 'concert')->json->{available}, 0, 'available is not negative'
 like $nginx->error_log($mark),
     qr/\[notice\].*event "concert": threshold set to 0 by user "root"/,
     'in the log';
-is scalar(() = $nginx->error_log($mark) =~ /\[notice\].*admission/g), 1,
+
+# the log may tell of a machine that stood still as well
+
+is scalar(() = $nginx->error_log($mark) =~ /\[notice\].*by user "root"/g), 1,
     'in one line';
 
 $r = as_admin('POST', 'threshold/concert?threshold=10000000');
