@@ -369,7 +369,7 @@ for my $mixed (0, 1) {
 # ---- over HTTP
 
 my $site = Admission::Site->start(
-    timeout => '5s',
+    timeout => '60s',
     events => 'concert threshold=1 admit_interval=100ms claim_ttl=600s;
                soon    threshold=1 admit_interval=100ms claim_ttl=1s;');
 my %jar;

@@ -19,7 +19,7 @@ srand $seed;
 note "TEST_SEED=$seed";
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 2, event => 'crowd', timeout => '5s',
+    instances => 2, workers => 2, event => 'crowd', timeout => '60s',
     events => 'default threshold=0 seen_ttl=1h admit_batch=10;',
     server => 'location = /metrics { admission_metrics; }');
 my $redis = $site->redis;

@@ -155,7 +155,7 @@ for my $case ([ 'a beacon first', sub { $q->leave('user1', 1) } ],
 
 my $site = Admission::Site->start(
     redis => $redis, instances => 2, workers => 1, event => 'in',
-    timeout => '2s', events => 'default threshold=5 leave_on_close=on;',
+    timeout => '60s', events => 'default threshold=5 leave_on_close=on;',
     server => 'location = /metrics { admission_metrics; }');
 
 my $calls = sub {

@@ -15,7 +15,7 @@ use Admission::Swarm;
 my ($MOST, $LEAST) = (40, 12);
 
 my $site = Admission::Site->start(
-    instances => 2, workers => 1, redis_opt => { clock => 1 }, timeout => '5s',
+    instances => 2, workers => 1, redis_opt => { clock => 1 }, timeout => '60s',
     events => "concert threshold=$MOST threshold_min=$LEAST admit_interval=200ms
                        backend_latency=200ms;");
 

@@ -107,7 +107,7 @@ subtest 'the scripts' => sub {
 subtest 'hosts' => sub {
     my $site = Admission::Site->start(
         redis => $redis, instances => 2, workers => 2, event => 'far',
-        timeout => '5s',
+        timeout => '60s',
         events => 'default threshold=0 seen_ttl=19s admit_batch=10;',
         server => 'location = /metrics { admission_metrics; }');
 
@@ -170,7 +170,7 @@ subtest 'hosts' => sub {
 subtest 'a gate' => sub {
     my $site = Admission::Site->start(
         redis => $redis, instances => 2, workers => 1, event => 'in',
-        timeout => '5s', events => 'default threshold=5 leave_on_close=on;',
+        timeout => '60s', events => 'default threshold=5 leave_on_close=on;',
         server => 'location = /metrics { admission_metrics; }');
 
     my %token = map {

@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep time);
 
 my $starts = strftime('%Y-%m-%dT%H:%M:%SZ', gmtime time + 86400);
 my $site = Admission::Site->start(
-    timeout => '5s',
+    timeout => '60s',
     events  => "default threshold=1 opens=2020-01-01T00:00:00Z starts=$starts;");
 my $redis = $site->redis;
 
