@@ -26,7 +26,7 @@ my ($chain, $key) = ($cert->cert, $cert->key);
 my $port = free_port;       # of UDP: nobody can connect to it
 
 my $site = Admission::Site->start(
-    workers => 1, timeout => '5s',
+    workers => 1, timeout => '60s',
     events => 'default threshold=1 admit_interval=200ms;',
     server => 'location = /metrics { admission_metrics; }',
     http => <<END);
@@ -119,9 +119,9 @@ ok told($ben, sub ($m) { $m->{status} eq 'active' && $m->{entryToken} }),
 
 # a client that goes, and those that vanish
 
-my $eve = listens('eve', '--max-time', 3 * slow);
+my $eve = listens('eve', '--max-time', 10 * slow);
 ok told($eve, sub ($m) { $m->{status} eq 'queued' }), 'one more';
-ok((wait_until { open_streams == 2 } 20), 'which goes, and is gone');
+ok((wait_until { open_streams == 2 } 40), 'which goes, and is gone');
 is +(grep { alive($_->pid) } $ben, $cat), 2, 'the others go on';
 
 $_->finish(signals => [ 'KILL' ]) for @streams;
