@@ -248,6 +248,7 @@ for my $wait (0.05, 0.4) {
         }), 'both are told of');
     sleep 0.2;
     ok((wait_until { !leaving('ben') } 20), 'in that order');
+    ok $redis->cmd('ZSCORE', '{concert}:active', 'ben'), 'and is in';
 }
 
 $ben = open_stream(1, 'ben');
