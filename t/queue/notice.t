@@ -17,7 +17,7 @@ my $ko = "점검으로 입장이 10분 늦어집니다.";
 my $en = 'Entry is 10 minutes late.';
 
 my $site = Admission::Site->start(
-    instances => 2, timeout => '5s',
+    instances => 2, timeout => '60s',
     events => 'default threshold=1 vwr_rate=0;
                concert threshold=1 vwr_rate=0;
                full threshold=0 max_queue=0 vwr_max_queue=0 vwr_rate=0
@@ -48,7 +48,7 @@ sub status ($i, $event, %opt) {
     return get($port[$i], "/vwr-api/status/$event$query", %opt)->json;
 }
 
-sub shows ($i, $event, $text, $timeout = 5) {
+sub shows ($i, $event, $text, $timeout = 20) {
     return wait_until {
         my $notice = status($i, $event)->{notice};
         defined $text ? $notice && $notice eq $text : !$notice;
