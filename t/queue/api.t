@@ -118,11 +118,14 @@ $r = ask('alice', 'POST', 'check/CONCERT', body => '{"any": "body"}');
 is $r->json->{status}, 'active', 'again, in upper case: still in';
 is $r->json->{currentUsers}, 1, 'and once';
 
-# where Redis stood still just now nobody else is let in for a moment
+# where Redis stood still just now nobody else is let in for a moment: nobody waits
+# for that here, since those who come from a line make its pace
 
 ok wait_until {
-    ask('bob', 'POST', 'check/concert', prefix => '/api/queue/v1/x')
-        ->json->{status} eq 'active'
+    my $is = ask('bob', 'POST', 'check/concert', prefix => '/api/queue/v1/x')
+             ->json->{status};
+    ask('bob', 'POST', 'leave/concert') if $is ne 'active';
+    $is eq 'active';
 }, 'the second, by another prefix';
 
 
