@@ -221,7 +221,8 @@ subtest 'slots stand still' => sub {
     wait_until {
         if (@is) {
             hold(0, DELETE => 'short');
-            $site->admin(POST => 'clear/short');
+            request($port[0], POST => '/api/queue/admin/clear/short',
+                    bearer => $secret);
         }
         my $began = time;
         @is = map { ask($$_[0], $$_[1], 'check', 'short')->{status} }
