@@ -9,7 +9,7 @@ use Admission::HTTP;
 use Admission::Site;
 
 my $site = Admission::Site->start(
-    timeout => '5s',
+    timeout => '30s',
     events => 'default vwr_rate=0 "title=Spring Concert" admit_interval=100ms;
                room  vwr_rate=1 vwr_burst=0 vwr_noshow=1;
                line  threshold=1;',
@@ -207,15 +207,26 @@ sub joins ($user) {
     return ($jar, $r->json->{status});
 }
 
+# what she is shown once that is her place: what others did just before may not
+# have been counted yet
+
+sub number_of ($n, $jar, $query = '') {
+    my $page;
+    wait_until { shown($page = queue($jar, 'cho', $query)) eq 'waiting'
+                 && $page->body =~ /class="number">$n</ };
+    return $page;
+}
+
 subtest 'the queue' => sub {
-    my ($ann, $in) = joins('ann');
+    my ($ann, $in);
+    wait_until { ($ann, $in) = joins('ann'); $in eq 'active' };
     is $in, 'active', '(one is in)';
 
     is shown(queue({}, 'eve')), 'script', 'who is not in line needs a script';
 
     my ($ben) = joins('ben');
     my ($cho) = joins('cho');
-    my $page = queue($cho, 'cho', '&return=/x');
+    my $page = number_of(2, $cho, '&return=/x');
 
     is shown($page), 'waiting', 'who is in line is told so';
     like $page->body, qr{Your\ place\ in\ line.*?class="number">2<.*
@@ -229,7 +240,7 @@ subtest 'the queue' => sub {
         'script', 'by the place of somebody else nobody is';
 
     my $hold = "/api/queue/admin/hold/line";
-    request($port, PUT => $hold, @operator);
+    is request($port, PUT => $hold, @operator)->status, 200, '(operator: hold)';
     ok wait_until { shown($page = queue($cho, 'cho')) eq 'waiting paused' },
         'held: it says so';
     like $page->body, qr/if-paused" >Entry is paused.*중단되었습니다/,
@@ -252,7 +263,8 @@ subtest 'the queue' => sub {
         'which the page says';
     is post($port, '/api/queue/heartbeat/line', bearer => $site->user('ben'))
        ->json->{status}, 'not_in_queue', 'and so it is';
-    like queue($cho, 'cho')->body, qr/class="number">1</, 'who was behind is next';
+    like number_of(1, $cho)->body, qr/class="number">1</,
+        'who was behind is next';
 
     # the turn
 
