@@ -22,7 +22,7 @@ my $nginx = Admission::Nginx->start(
     vars => { REDIS => $redis->url, BACKEND => $backend->port },
     http => <<"END",
     admission_zone    admission:1m;
-    admission_redis   %%REDIS%% timeout=5s;
+    admission_redis   %%REDIS%% timeout=30s;
     admission_secret  tier1 tier1-secret-of-the-test-0123456789;
     admission_secret  tier2 tier2-secret-of-the-test-0123456789;
     admission_secret  user  $user_secret;

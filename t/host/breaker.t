@@ -143,7 +143,7 @@ sub storm ($n) {
 }
 
 
-my $works = wait_until { check()->status == 200 } 10;
+my $works = wait_until { check()->status == 200 } 40;
 ok $works, 'works';
 
 
@@ -235,7 +235,7 @@ ok scalar(calls(@by)), 'calls are tried';
 my $before = closed();
 mode('all');
 
-my $back = wait_until { check()->status == 200 } 10;
+my $back = wait_until { check()->status == 200 } 40;
 ok $back, 'works again';
 my $closed = wait_until { check() && closed() > $before };
 ok $closed, 'the breaker closes';
@@ -259,7 +259,7 @@ $open = wait_until {
 ok $open, 'half of the calls fail: it opens';
 
 mode('all');
-$back = wait_until { check()->status == 200 } 10;
+$back = wait_until { check()->status == 200 } 40;
 ok $back, 'works again';
 
 
