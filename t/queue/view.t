@@ -347,7 +347,7 @@ END
 sub host (%opt) {
     return Admission::Nginx->start(workers => 2, http => <<END,
     admission_zone    admission:4m;
-    admission_redis   @{[ $redis->url ]} timeout=5s;
+    admission_redis   @{[ $redis->url ]} timeout=@{[ 8 * slow ]}s;
     admission_secret  tier1 $tier1;
     admission_secret  tier2 $tier2;
     admission_secret  user  $user;
@@ -415,7 +415,7 @@ sub from_view ($i, $who, $event, %opt) {
         my $before = calls('queue_check', $i);
         $json = ask($i, $who, $event, 'status', %opt);
         calls('queue_check', $i) == $before ? $json : undef;
-    } 10;
+    };
 }
 
 # a line in which some are of hosts, at about these positions
@@ -464,26 +464,30 @@ subtest 'positions, by any host, without Redis' => sub {
 
     # the other calls
 
-    # by a view that is not old, as one is where the machine stood still
+    # by a view that is not old, as one is where a host or Redis stood still
 
-    my @told = undisturbed {
-        ok from_view(1, 'u9000', 'far'), 'answered by itself';
+    my $told;
+    wait_until {
+        from_view(1, 'u9000', 'far');
         my $before = calls('queue_check', 1);
-        my @told = map { ask(1, 'u9000', 'far', @$_)->{status} }
-                   ['check'], ['heartbeat'], ['status', args => '?away=1'];
-        (@told, calls('queue_check', 1) - $before);
+        $told = join ' ', map { ask(1, 'u9000', 'far', @$_)->{status} }
+                ['check'], ['heartbeat'], ['status', args => '?away=1'];
+        $told .= ' ' . (calls('queue_check', 1) - $before);
+        $told eq 'queued queued queued 0';
     };
-    is_deeply \@told, [ ('queued') x 3, 0 ], 'all without Redis';
+    is $told, 'queued queued queued 0', 'all without Redis';
     my $before = calls('queue_check', 1);
 
     # what operators see of it
 
     is operate(1, GET => 'far')->{queueSize}, 12_000, 'status';
 
-    my ($far) = undisturbed {
-        grep { $_->{eventId} eq 'far' }
-        request($port[1], GET => '/admin-api/status',
-                bearer => $admin)->json->{events}->@*
+    my $far;
+    wait_until {
+        ($far) = grep { $_->{eventId} eq 'far' }
+                 request($port[1], GET => '/admin-api/status',
+                         bearer => $admin)->json->{events}->@*;
+        ($far->{viewAge} // '') =~ /^[0-2]$/;
     };
     is $far->{queueSize}, 12_000, 'the list of events';
     like $far->{viewAge}, qr/^[0-2]$/, 'says how old the view is';
@@ -503,15 +507,20 @@ subtest 'many polls are few commands' => sub {
     my $state = sub { return (counted(1, 'queue_view_polls_total'),
                               calls('queue_check'), calls('queue_beat'), looks()) };
 
-    my ($took, $polls, $checks, $beats, $looks) = undisturbed {
+    # of a run in which no view was old
+
+    my ($took, $polls, $checks, $beats, $looks);
+    for (1 .. 10) {
         from_view(1, 'u9000', 'far');
-        my @before = $state->();
         my $began = time;
+        my @before = $state->();
         ask(1, $_ % 2 ? 'u9000' : 'u5555', 'far') for 1 .. 400;
-        my $took = time - $began;
         my @after = $state->();
-        ($took, map { $after[$_] - $before[$_] } 0 .. 3);
-    };
+        $took = time - $began;
+        ($polls, $checks, $beats, $looks)
+            = map { $after[$_] - $before[$_] } 0 .. 3;
+        last if !$checks;
+    }
     is $polls, 400, '400 polls';
     is $checks, 0, 'of which Redis was asked for none';
     cmp_ok $beats, '<=', 2 * ($took / 0.8 + 2), 'and told of now and then';
@@ -545,9 +554,13 @@ subtest 'what polls say gets to Redis' => sub {
 
     # a page that was refreshed
 
-    request($port[0], 'POST', '/api/queue/leave/far?beacon=1',
-            bearer => user_token($user, userId => 'u9000'));
-    ok defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000'), 'a beacon';
+    # a worker that was late may have told of a poll of before just then
+
+    ok +(wait_until {
+        request($port[0], 'POST', '/api/queue/leave/far?beacon=1',
+                bearer => user_token($user, userId => 'u9000'));
+        defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000');
+    }), 'a beacon';
     ok from_view(1, 'u9000', 'far'), 'a poll after it';
     ok wait_until { !defined $redis->cmd('ZSCORE', '{far}:leaving', 'u9000') };
 };
@@ -564,37 +577,46 @@ subtest 'noted now and then' => sub {
     # by one worker
 
     my $connection = Admission::HTTP->connect($port[1], timeout => 30);
-    my ($late, %noted, $polls, $last) = (10_000);
+    my ($late, %noted, $last) = (10_000);
+    my ($polls, $by_redis) = (0, 0);
     my $began = redis_ms();
 
     while (redis_ms() - $began < 4_000) {
         my $sent = $last = redis_ms();
         my $beats = calls('queue_beat', 1);
+        my $checks = calls('queue_check', 1);
         is $connection->request(GET => '/api/queue/status/late',
                                 bearer => user_token($user, userId => 'u600'),
                                 headers => [ 'x-queue-place'
                                              => $place{'late u600'} ])->status,
             200, 'a poll';
+
+        # where its view was old Redis was asked, which noted it
+
+        if (calls('queue_check', 1) > $checks) {
+            $by_redis++;
+            next;
+        }
         ok wait_until { calls('queue_beat', 1) > $beats }, 'is told';
         my $seen = $redis->cmd('ZSCORE', '{late}:seen', 'u600');
         cmp_ok $seen, '>=', $sent - $late, 'of one who was seen then, or lately';
         $noted{$seen} = 1;
         $polls++;
     }
-    my $most = 2 + (redis_ms() - $began) / ($late - 1_000);
+    my $most = 2 + $by_redis + (redis_ms() - $began) / ($late - 1_000);
     cmp_ok scalar keys %noted, '<=', $most, "noted now and then, of $polls polls";
 
     # the last poll was 199 s ago, and Redis knows of an earlier one: in time
 
     my $ms = redis_ms();
     my $noted = $redis->cmd('ZSCORE', '{late}:seen', 'u600');
-    $redis->cmd('ZADD', '{late}:seen', 'XX', $noted - 199_000 + ($ms - $last),
-                'u600');
+    my $seen = $noted - 199_000 + ($ms - $last);
+    $redis->cmd('ZADD', '{late}:seen', 'XX', $seen, 'u600');
     $redis->cmd('HDEL', '{late}:state', 'clean');
     ok wait_until { $redis->cmd('HEXISTS', '{late}:state', 'clean') }, 'a sweep';
     my $there = rank('late', 'u600');
     SKIP: {
-        skip 'busy', 1 if redis_ms() - $ms > 5_000;
+        skip 'busy', 1 if redis_ms() > $seen + 200_000 + $late;
         is $there, 600, 'who polled in time is there';
     }
 
@@ -755,8 +777,13 @@ subtest 'a worker that leaves says what it has to' => sub {
     fill('reload', 100);
     ok from_view(1, 'u600', 'reload'), 'host 1 answers';
 
-    my $beats = calls('queue_beat', 1);
-    ok wait_until { calls('queue_beat', 1) > $beats };
+    # it may have been told before this looks
+
+    ok +(wait_until {
+        my $beats = calls('queue_beat', 1);
+        from_view(1, 'u600', 'reload');
+        wait_until { calls('queue_beat', 1) > $beats } 3;
+    }), 'which is told';
 
     $redis->cmd('ZREM', "{reload}:$_", 'u600') for qw(queue seen);
     ok from_view(1, 'u600', 'reload'), 'a poll';

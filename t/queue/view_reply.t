@@ -6,6 +6,7 @@ use lib "$FindBin::Bin/../lib";
 use Admission::Test;
 
 use Admission::FakeRedis;
+use Admission::HTTP;
 use Admission::Redis;
 use Admission::Site;
 
@@ -70,7 +71,7 @@ points(1, 1700);
 
 my $site = Admission::Site->start(
     redis => $redis, redis_url => $fake->url, workers => 1,
-    timeout => '5s',
+    timeout => '8s',
     events => 'default threshold=1 admit_interval=100ms;');
 
 my $line = 'what a step did is not what redis answers';
@@ -93,7 +94,7 @@ sub refused ($mark) {
     } 20;
 }
 
-$site->call(0, 'ann', POST => 'check');
+answered { $site->call(0, 'ann', POST => 'check') };
 
 # a line that is longer than its head, of users of no host
 
@@ -107,7 +108,7 @@ $site->call(0, 'ann', POST => 'check');
     } 0 .. $#users);
 }
 
-ok waits('bob'), 'bob waits';
+ok +(wait_until { waits('bob') }), 'bob waits';
 
 ok +(wait_until { waits('bob'); -s $told > 3 } 20), 'steps tell of the line';
 unlike $site->nginx->error_log, qr/$line/, '1700 behind the head may be';
