@@ -159,6 +159,7 @@ sub is_over ($self) {
     my %told;
 
     Test::More::cmp_ok(scalar @waiting, '>', 0, 'somebody waits still');
+
     for my $user (@waiting) {
         my $r = Admission::HTTP::answered { $self->api($user, GET => 'status') };
         $told{ $r->json->{status} }++;
